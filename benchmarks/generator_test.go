@@ -23,7 +23,10 @@ func BenchmarkCalls(b *testing.B) {
 	add("TryNext", 1, func(g *core.Generator) error { _, err := g.TryNext(); return err })
 	for _, n := range []int{10, 100, 1000} {
 		dst := make([]core.ID, n)
-		add(fmt.Sprintf("Fill%d", n), n, func(g *core.Generator) error { _, err := g.Fill(ctx, dst); return err })
+		add(fmt.Sprintf("Fill%d", n), n, func(g *core.Generator) error {
+			_, err := g.Fill(ctx, dst)
+			return err
+		})
 		calls[len(calls)-1].layout, calls[len(calls)-1].cfg.Layout = "41-1-21", widest
 	}
 	for _, m := range calls {

@@ -13,9 +13,11 @@ import (
 
 var (
 	// wide is a layout whose ceiling nothing reaches.
-	wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 4, SequenceBits: 18}
+	wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
+		WorkerBits: 4, SequenceBits: 18}
 	// widest has even more IDs in a tick, for calls that take many.
-	widest = core.Layout{Epoch: wide.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 1, SequenceBits: 21}
+	widest = core.Layout{Epoch: wide.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 1,
+		SequenceBits: 21}
 )
 
 // ceiling is how many IDs a second a layout has for each worker ID.
@@ -33,7 +35,8 @@ type mode struct {
 
 func (m mode) name() string {
 	stripes := max(m.cfg.Stripes, 1)
-	return fmt.Sprintf("layout=%s/clock=%v/lead=%v/stripes=%d/goroutines=%d", m.layout, m.cfg.Clock, m.cfg.Lead, stripes, m.goroutines)
+	return fmt.Sprintf("layout=%s/clock=%v/lead=%v/stripes=%d/goroutines=%d", m.layout, m.cfg.Clock,
+		m.cfg.Lead, stripes, m.goroutines)
 }
 
 // measure runs the mode, and reports the share of the ceiling where that is what stops
@@ -57,7 +60,8 @@ func (m mode) measure(b *testing.B) {
 // base is the mode that the others differ from in one thing.
 func base() mode {
 	return mode{
-		layout: "41-4-18", cfg: core.Config{Layout: wide, Clock: clock.System()}, goroutines: 1, call: "Next", ids: 1,
+		layout: "41-4-18", cfg: core.Config{Layout: wide, Clock: clock.System()}, goroutines: 1,
+		call: "Next", ids: 1,
 		run: func(g *core.Generator) error { _, err := g.Next(); return err },
 	}
 }

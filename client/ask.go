@@ -26,13 +26,14 @@ const (
 
 	maxReply = 32 << 20 // more than a million IDs, each in a run of its own
 	maxError = 512
-	// settle is for how long all servers must have said that they are of another namespace than
+	// confirmTime is for how long all servers must have said that they are of another namespace than
 	// before: longer than it takes until a request meets each of several servers behind one address.
-	settle = 30 * time.Second
+	confirmTime = 30 * time.Second
 )
 
-// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on, and one that does not
-// answer soon until it does: twice as many may take it twice as long, and longer than a request may.
+// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on,
+// and one that does not answer soon until it does: twice as many may take it twice as long, and
+// longer than a request may.
 func (c *Client) ask(e *endpoint) (*batch, error) {
 	count := c.count
 	if !e.quick {
@@ -53,8 +54,8 @@ func (c *Client) ask(e *endpoint) (*batch, error) {
 	return b, err
 }
 
-// askFor asks one server for count IDs. What it has issued is lost unless the reply comes whole, and is of the
-// namespace of the other replies.
+// askFor asks one server for count IDs. What it has issued is lost unless the reply comes whole,
+// and is of the namespace of the other replies.
 func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(c.life, requestTime)
 	defer cancel()
@@ -65,7 +66,8 @@ func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 		return nil, err
 	}
 	if took := c.clock.UnixMicro() - wall; took > requestTime.Microseconds() {
-		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs are too old", time.Duration(took)*time.Microsecond)
+		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs "+
+			"are too old", time.Duration(took)*time.Microsecond)
 	}
 	var resp unalikev1.GenerateResponse
 	if err := proto.Unmarshal(body, &resp); err != nil || resp.Layout == "" {
@@ -78,7 +80,8 @@ func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	for _, r := range resp.Runs {
 		total += uint64(r.Count)
 		if r.Count == 0 || r.First > math.MaxInt64 || uint64(r.Count)-1 > math.MaxInt64-r.First {
-			return nil, fmt.Errorf("%w: the reply has a run of %d from %d, and IDs have 63 bits", ErrRefused, r.Count, r.First)
+			return nil, fmt.Errorf("%w: the reply has a run of %d from %d, and IDs have 63 bits", ErrRefused,
+				r.Count, r.First)
 		}
 		b.add(core.ID(r.First), int64(r.Count))
 	}
@@ -100,8 +103,10 @@ func (c *Client) compare(e *endpoint, space string) error {
 	case c.doubt.IsZero():
 		c.doubt = now
 	}
-	other := slices.IndexFunc(c.servers, func(o *endpoint) bool { return o.said != "" && o.said != space })
-	if other < 0 && now.Sub(c.doubt) >= settle {
+	other := slices.IndexFunc(c.servers, func(o *endpoint) bool {
+		return o.said != "" && o.said != space
+	})
+	if other < 0 && now.Sub(c.doubt) >= confirmTime {
 		c.space, c.doubt = space, time.Time{}
 		return nil
 	}
@@ -109,12 +114,14 @@ func (c *Client) compare(e *endpoint, space string) error {
 	if other >= 0 {
 		where = c.servers[other].host
 	}
-	return fmt.Errorf("%w: %q, and %s had %q; name servers of one namespace", ErrMixed, space, where, c.space)
+	return fmt.Errorf("%w: %q, and %s had %q; name servers of one namespace", ErrMixed, space, where,
+		c.space)
 }
 
 // call makes a request and returns the body of the reply.
 func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error) {
-	msg, err := proto.Marshal(&unalikev1.GenerateRequest{Generator: c.o.Generator, Count: uint32(count)})
+	msg, err := proto.Marshal(&unalikev1.GenerateRequest{Generator: c.o.Generator,
+		Count: uint32(count)})
 	if err != nil {
 		return nil, fmt.Errorf("%w: Generator: %w", ErrRefused, err)
 	}
@@ -139,9 +146,11 @@ func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error
 	case resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Type") == contentType:
 		return body, nil
 	case resp.StatusCode == http.StatusOK:
-		return nil, fmt.Errorf("%w: the reply is %.80q in place of %s; is this a server of unalike?", ErrRefused, resp.Header.Get("Content-Type"), contentType)
+		return nil, fmt.Errorf("%w: the reply is %.80q in place of %s; is this a server of unalike?",
+			ErrRefused, resp.Header.Get("Content-Type"), contentType)
 	case resp.StatusCode/100 == 3:
-		return nil, fmt.Errorf("%w: %s: it redirects to %.200q, which is not followed, so that no token goes where it is not meant to; name the server itself", ErrRefused, resp.Status, target(resp))
+		return nil, fmt.Errorf("%w: %s: it redirects to %.200q, which is not followed, so that no token "+
+			"goes where it is not meant to; name the server itself", ErrRefused, resp.Status, target(resp))
 	case resp.StatusCode == http.StatusBadRequest:
 		return nil, badRequest{fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))}
 	case passes(resp.StatusCode):
@@ -181,7 +190,8 @@ func (e badRequest) Unwrap() error { return e.error }
 // passes reports whether a status may be another one soon. 499 is what Connect makes of a call that
 // was cut off.
 func passes(status int) bool {
-	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status == 499
+	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented ||
+		status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status == 499
 }
 
 // reason returns what an error in JSON says, or the text that came in its place.

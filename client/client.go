@@ -9,9 +9,10 @@
 //	id, err := c.Next()
 //
 // IDs are unique whatever requests and replies are lost: a reply is used once, and one that is lost
-// is lost. IDs that are older than Options.MaxAge are dropped, so that what Next returns follows the
-// order of time as closely. A process that is copied while it runs, as from a snapshot of a virtual
-// machine, has the same stock as its copy: both then issue the same IDs until it is used up or too old.
+// is lost. IDs that are older than Options.MaxAge are dropped, so that what Next returns follows
+// the order of time as closely. A process that is copied while it runs, as from a snapshot of a
+// virtual machine, has the same stock as its copy: both then issue the same IDs until it is used up
+// or too old.
 package client
 
 import (
@@ -47,7 +48,8 @@ const (
 	quickTime = requestTime / 4
 	// restTime is how long a server that has failed is not asked while another one answers.
 	restTime = 5 * time.Second
-	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first one after a refusal.
+	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first
+	// one after a refusal.
 	firstPause, refusedPause, mostPause = 20 * time.Millisecond, 500 * time.Millisecond, time.Second
 	// mostWait is for how long a server may have itself left alone.
 	mostWait = 30 * time.Second
@@ -55,7 +57,8 @@ const (
 	firstPrefetch, leastPrefetch = 64, 4
 )
 
-// turns is which server clients ask first, in turn from a random one on: many that start at a time spread.
+// turns is which server clients ask first, in turn from a random one on: many that start at a time
+// spread.
 var turns atomic.Uint32
 
 func init() { turns.Store(rand.Uint32()) }
@@ -64,8 +67,8 @@ func init() { turns.Store(rand.Uint32()) }
 var (
 	// ErrInvalidConfig says that an argument is wrong.
 	ErrInvalidConfig = errors.New("client: invalid")
-	// ErrRefused says that all servers have refused a request for reasons that do not pass by themselves, as with a token
-	// that they do not know, or a Prefetch that is more than they allow.
+	// ErrRefused says that all servers have refused a request for reasons that do not pass by
+	// themselves, as with a token that they do not know, or a Prefetch that is more than they allow.
 	ErrRefused = errors.New("client: refused")
 	// ErrMixed says that two servers have different layouts or namespaces: their IDs could be equal.
 	// It passes by itself if the namespace was lost and made again, or moved: once all servers have
@@ -83,15 +86,17 @@ type Options struct {
 	Generator string
 	// Token is sent as a bearer token. Empty: none.
 	Token string
-	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for as many as were
-	// used in the last MaxAge and half as many again, and first for 64. While Prefetch IDs are used up sooner than a
-	// request is answered it asks for twice as many, where the server answers soon. 0: 4096.
+	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for
+	// as many as were used in the last MaxAge and half as many again, and first for 64. While Prefetch
+	// IDs are used up sooner than a request is answered it asks for twice as many, where the server
+	// answers soon. 0: 4096.
 	Prefetch int
 	// MaxAge is how old an ID of the stock may become before it is dropped. 0: 1 s.
 	MaxAge time.Duration
 	// Timeout is how long Next waits. 0: 3 s, so that another server has its turn if one says nothing.
 	Timeout time.Duration
-	// HTTP makes the requests; its CheckRedirect is not used, as redirects are refused. Nil: a client of its own.
+	// HTTP makes the requests; its CheckRedirect is not used, as redirects are refused. Nil: a client
+	// of its own.
 	HTTP *http.Client
 }
 
@@ -109,7 +114,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	stock    *batch  // in use; nil: none
-	spare    *batch  // for when that is used up; nil: none
+	reserve  *batch  // for when that is used up; nil: none
 	short    bool    // a stock was used up before the next one came
 	fetching bool    // IDs have been asked for
 	working  bool    // there is a goroutine that asks
@@ -133,11 +138,14 @@ type Client struct {
 func New(urls []string, o Options) (*Client, error) {
 	c := &Client{o: o, clock: clock.System()}
 	if c.o.HTTP == nil {
-		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
+		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
+			ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
 		c.o.HTTP = c.own
 	}
 	direct := *c.o.HTTP
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	c.o.HTTP = &direct
 	if err := c.o.resolve(); err != nil {
 		return nil, err
@@ -147,10 +155,13 @@ func New(urls []string, o Options) (*Client, error) {
 	}
 	for i, raw := range urls {
 		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, and no password: that goes into Token", ErrInvalidConfig, i+1)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+			u.RawQuery != "" {
+			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, "+
+				"and no password: that goes into Token", ErrInvalidConfig, i+1)
 		}
-		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure, host: u.Host})
+		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure,
+			host: u.Host})
 	}
 	c.turn = int(turns.Add(1) % uint32(len(c.servers))) //mutant:client-spread
 	c.life, c.cut = context.WithCancel(context.Background())
@@ -172,13 +183,14 @@ func (o *Options) resolve() error {
 		o.Timeout = DefaultTimeout
 	}
 	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
-		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
+		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and "+
+			"Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
 	}
 	return nil
 }
 
-// Next returns a new ID. If none is in memory it waits for Options.Timeout at most; the error is then
-// [ErrUnavailable]. [ErrRefused] and [ErrMixed] come at once, and [ErrClosed] after Close.
+// Next returns a new ID. If none is in memory it waits for Options.Timeout at most; the error is
+// then [ErrUnavailable]. [ErrRefused] and [ErrMixed] come at once, and [ErrClosed] after Close.
 func (c *Client) Next() (core.ID, error) {
 	if id, ok := c.pop(); ok {
 		return id, nil
@@ -214,8 +226,8 @@ func (c *Client) Fill(ctx context.Context, dst []core.ID) (int, error) {
 	return len(dst), nil
 }
 
-// All returns an endless sequence of new IDs, each with a nil error, that ends after the first error.
-// It waits as NextContext does.
+// All returns an endless sequence of new IDs, each with a nil error, that ends after the first
+// error. It waits as NextContext does.
 func (c *Client) All(ctx context.Context) iter.Seq2[core.ID, error] {
 	return func(yield func(core.ID, error) bool) {
 		for {
@@ -227,12 +239,13 @@ func (c *Client) All(ctx context.Context) iter.Seq2[core.ID, error] {
 	}
 }
 
-// Close ends requests that are under way and drops the stock. It returns when nothing runs any more.
+// Close ends requests that are under way and drops the stock. It returns when nothing runs any
+// more.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	if c.spare != nil {
-		c.spare.old.Stop()
+	if c.reserve != nil {
+		c.reserve.old.Stop()
 	}
 	c.use(nil)
 	c.mu.Unlock()

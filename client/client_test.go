@@ -222,7 +222,12 @@ func TestClose(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for _, urls := range [][]string{
-		nil, {""}, {"host:80"}, {"ftp://host"}, {"http://user:secret@host"}, {"http://host?x=y"},
+		nil,
+		{""},
+		{"host:80"},
+		{"ftp://host"},
+		{"http://user:secret@host"},
+		{"http://host?x=y"},
 		{"http://"},
 	} {
 		_, err := client.New(urls, client.Options{})
@@ -230,8 +235,12 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
-	for _, o := range []client.Options{{Prefetch: -1}, {Prefetch: 1_000_001}, {MaxAge: -1},
-		{Timeout: -1}} {
+	for _, o := range []client.Options{
+		{Prefetch: -1},
+		{Prefetch: 1_000_001},
+		{MaxAge: -1},
+		{Timeout: -1},
+	} {
 		if _, err := client.New([]string{"http://host"}, o); !errors.Is(err, client.ErrInvalidConfig) {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -10,13 +10,14 @@ import (
 // endpoint is one server. Only one fetch uses it at a time.
 type endpoint struct {
 	url, host string
-	most      int       // it refuses to give more; 0: it has not refused
-	quick     bool      // it answered the last request within quickTime
-	said      string    // its layout and nonce, as it said last; empty: not known yet
-	rests     time.Time // until then another one is asked if there is one; zero: it had IDs when it was asked last
-	after     time.Time // before that it is not asked at all: it has said so itself
-	failed    error     // what it has said then
-	round     uint64    // the last one in which it was asked
+	most      int    // it refuses to give more; 0: it has not refused
+	quick     bool   // it answered the last request within quickTime
+	said      string // its layout and nonce, as it said last; empty: not known yet
+	// until then another one is asked if there is one; zero: it had IDs when it was asked last
+	rests  time.Time
+	after  time.Time // before that it is not asked at all: it has said so itself
+	failed error     // what it has said then
+	round  uint64    // the last one in which it was asked
 }
 
 // result is how a fetch has ended. The lock is held by whoever reads or writes err.
@@ -25,10 +26,11 @@ type result struct {
 	err   error         // of the last round of all servers; nil: it succeeded, or none has ended
 }
 
-// fetch asks for IDs in the background unless that is under way, or was refused a moment ago. The lock is held.
+// fetch asks for IDs in the background unless that is under way, or was refused a moment ago. The
+// lock is held.
 func (c *Client) fetch() {
 	now := time.Now() //nolint:forbidigo // when to ask is no matter of IDs
-	if c.fetching || c.closed || c.spare != nil || now.Before(c.again) {
+	if c.fetching || c.closed || c.reserve != nil || now.Before(c.again) {
 		return
 	}
 	c.fetching, c.count, c.last = true, c.wanted(now), &result{ended: make(chan struct{})}
@@ -38,8 +40,9 @@ func (c *Client) fetch() {
 	}
 }
 
-// wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many again, within
-// bounds. Callers who use them up sooner than a request is answered have twice as many as Prefetch. The lock is held.
+// wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many
+// again, within bounds. Callers who use them up sooner than a request is answered have twice as
+// many as Prefetch. The lock is held.
 func (c *Client) wanted(now time.Time) int {
 	if c.last == nil {
 		c.mark.at = now
@@ -58,7 +61,8 @@ func (c *Client) wanted(now time.Time) int {
 	return c.o.Prefetch
 }
 
-// used returns how many IDs callers had in the last MaxAge, or in up to twice that time. The lock is held.
+// used returns how many IDs callers had in the last MaxAge, or in up to twice that time. The lock
+// is held.
 func (c *Client) used(now time.Time) int64 {
 	total := c.taken
 	if c.stock != nil {
@@ -79,8 +83,8 @@ type mark struct {
 	total, before int64
 }
 
-// work asks for IDs until there are some, and goes on if more have been asked for by then: a new goroutine would have to
-// grow its stack again.
+// work asks for IDs until there are some, and goes on if more have been asked for by then: a new
+// goroutine would have to grow its stack again.
 func (c *Client) work() {
 	pause := firstPause
 	for {
@@ -102,7 +106,8 @@ func (c *Client) work() {
 	}
 }
 
-// round asks all servers, and reports whether the fetch has ended, and whether another one has begun.
+// round asks all servers, and reports whether the fetch has ended, and whether another one has
+// begun.
 func (c *Client) round() (done, again bool) {
 	got, final, err := c.askAll()
 	c.mu.Lock()
@@ -121,8 +126,9 @@ func (c *Client) round() (done, again bool) {
 	return done, done && c.fetching
 }
 
-// rest has the next fetch wait after one that was refused: longer after each, as nothing of that passes soon. A single
-// server of another namespace says nothing about the others. The lock is held.
+// rest has the next fetch wait after one that was refused: longer after each, as nothing of that
+// passes soon. A single server of another namespace says nothing about the others. The lock is
+// held.
 func (c *Client) rest(err error) {
 	if err == nil {
 		c.refusals, c.again = 0, time.Time{}
@@ -134,8 +140,9 @@ func (c *Client) rest(err error) {
 	}
 }
 
-// askAll asks one server after the other until one has IDs, and reports whether the result is final. One that refuses may
-// be set up wrongly, as with a token that it does not know, or allow less: it has no say while another one may answer.
+// askAll asks one server after the other until one has IDs, and reports whether the result is
+// final. One that refuses may be set up wrongly, as with a token that it does not know, or allow
+// less: it has no say while another one may answer.
 func (c *Client) askAll() (got *batch, final bool, err error) {
 	var all []error
 	final = true
@@ -184,9 +191,10 @@ func (c *Client) askUnless(e *endpoint) (*batch, error) {
 	return nil, err
 }
 
-// pick returns the server whose turn it is, and none twice in a round. One that has failed a moment ago is left out while
-// there is another: it may answer nothing at all, and every attempt would take all of requestTime. So is one whose last
-// request failed, however long ago, or that has never answered, when the round has had such a wait.
+// pick returns the server whose turn it is, and none twice in a round. One that has failed a moment
+// ago is left out while there is another: it may answer nothing at all, and every attempt would
+// take all of requestTime. So is one whose last request failed, however long ago, or that has never
+// answered, when the round has had such a wait.
 func (c *Client) pick(waited bool) *endpoint {
 	now := time.Now() //nolint:forbidigo // whom to ask is no matter of IDs
 	var next *endpoint

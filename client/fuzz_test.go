@@ -25,8 +25,10 @@ func FuzzReply(f *testing.F) {
 		{{First: 7, Count: 1<<32 - 1}, {First: 7, Count: 6}},
 		nil,
 	} {
-		text, err := proto.Marshal(&unalikev1.GenerateResponse{NamespaceNonce: "n", Layout: "l",
-			Runs: runs})
+		text, err := proto.Marshal(&unalikev1.GenerateResponse{
+			NamespaceNonce: "n", Layout: "l",
+			Runs: runs,
+		})
 		if err != nil {
 			f.Fatal(err)
 		}

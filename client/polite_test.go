@@ -61,16 +61,16 @@ func TestRetryAfter(t *testing.T) {
 				w.WriteHeader(status)
 			})
 			all := network{"a": later, "b": newStub(1, "n")}
-			alone := all.client(t, client.Options{}, "a")
-			hammer(alone, 25*time.Second)
+			single := all.client(t, client.Options{}, "a")
+			hammer(single, 25*time.Second)
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%d: %d requests in 25 s to a server that said Retry-After: 60", status, n)
 			}
-			hammer(alone, 10*time.Second)
+			hammer(single, 10*time.Second)
 			if n := asked.Load(); n != 2 {
 				t.Errorf("%d: %d requests in 35 s, want 2", status, n)
 			}
-			if _, err := alone.Next(); !errors.Is(err, client.ErrUnavailable) {
+			if _, err := single.Next(); !errors.Is(err, client.ErrUnavailable) {
 				t.Errorf("%d: %v", status, err)
 			}
 			both := all.client(t, client.Options{}, "a", "b")

@@ -17,7 +17,8 @@ import (
 // says answers everything with a status.
 func says(status int) *http.HandlerFunc {
 	h := http.HandlerFunc(func(w http.ResponseWriter,
-		_ *http.Request) {
+		_ *http.Request,
+	) {
 		http.Error(w, "not you", status)
 	})
 	return &h
@@ -69,8 +70,10 @@ func TestRedirects(t *testing.T) {
 // TestOneRefuses: a server that is set up wrongly does not stop one that is not, and is asked now
 // and then.
 func TestOneRefuses(t *testing.T) {
-	for name, fault := range map[string]*http.HandlerFunc{"401": says(401), "403": says(403),
-		"404": says(404), "a page": &page} {
+	for name, fault := range map[string]*http.HandlerFunc{
+		"401": says(401), "403": says(403),
+		"404": says(404), "a page": &page,
+	} {
 		a, b := two(t)
 		a.fault.Store(fault)
 		c := newClient(t, stocks(10), a, b)

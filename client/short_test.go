@@ -92,8 +92,10 @@ func TestShort(t *testing.T) {
 // TestShortOfMore: a server that does not allow as many as a client would like, or as Prefetch, is
 // not asked for them again once that is found out, and no caller sees it.
 func TestShortOfMore(t *testing.T) {
-	for _, tt := range []struct{ prefetch, most, calls, refusals int }{{100, 150, 2000, 1},
-		{0, 1000, 20_000, 4}} {
+	for _, tt := range []struct{ prefetch, most, calls, refusals int }{
+		{100, 150, 2000, 1},
+		{0, 1000, 20_000, 4},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slow{stub: newStub(1, "n"), takes: time.Millisecond, most: uint32(tt.most)}
 			take(t, network{"a": s}.client(t, stocks(tt.prefetch), "a"), tt.calls, 0)

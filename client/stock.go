@@ -17,8 +17,8 @@ type batch struct {
 	old    *time.Timer
 }
 
-// piece is IDs that follow one another: a run of a reply, or the part of one that is in one half of it. Callers take from
-// it without a lock.
+// piece is IDs that follow one another: a run of a reply, or the part of one that is in one half of
+// it. Callers take from it without a lock.
 type piece struct {
 	first core.ID
 	count int64
@@ -26,8 +26,9 @@ type piece struct {
 	taken atomic.Int64 // counts on when all have been taken
 }
 
-// take returns the next ID of the piece if there is one that is not too old. The timer that drops what is too old does not
-// run while the process or the machine is frozen: the clock on the wall, read after the ID was taken, tells.
+// take returns the next ID of the piece if there is one that is not too old. The timer that drops
+// what is too old does not run while the process or the machine is frozen: the clock on the wall,
+// read after the ID was taken, tells.
 func (p *piece) take(c clock.Clock) (core.ID, bool) {
 	//mutant:client-twice
 	n := p.taken.Add(1)
@@ -69,21 +70,22 @@ func (c *Client) popNext() (core.ID, bool) {
 		}
 		if c.clock.UnixMicro() > p.until {
 			c.short = false
-			c.use(c.spare) // which may be too old as well
+			c.use(c.reserve) // which may be too old as well
 			continue
 		}
 		if c.stock.at++; c.stock.at < len(c.stock.pieces) {
 			c.open()
 			continue
 		}
-		c.short = c.short || c.spare == nil && c.o.Prefetch > 1
-		c.use(c.spare)
+		c.short = c.short || c.reserve == nil && c.o.Prefetch > 1
+		c.use(c.reserve)
 	}
 	return 0, false
 }
 
-// open gives callers the piece of the stock that is in use from now on, and asks for more IDs if it is time to: at half of
-// the stock, or at once if those before were used up sooner than a request was answered. The lock is held.
+// open gives callers the piece of the stock that is in use from now on, and asks for more IDs if it
+// is time to: at half of the stock, or at once if those before were used up sooner than a request
+// was answered. The lock is held.
 func (c *Client) open() {
 	b := c.stock
 	c.piece.Store(&b.pieces[b.at])
@@ -92,8 +94,8 @@ func (c *Client) open() {
 	}
 }
 
-// use makes b, which is new or the spare one, the stock; nil: there is none. What is left of the stock until now is not
-// used. The lock is held.
+// use makes b, which is new or the spare one, the stock; nil: there is none. What is left of the
+// stock until now is not used. The lock is held.
 func (c *Client) use(b *batch) {
 	if c.stock != nil {
 		c.stock.old.Stop()
@@ -102,7 +104,7 @@ func (c *Client) use(b *batch) {
 	if p := c.piece.Load(); p != nil {
 		p.end()
 	}
-	c.stock, c.spare = b, nil
+	c.stock, c.reserve = b, nil
 	if b == nil {
 		c.piece.Store(nil)
 		return
@@ -142,7 +144,7 @@ func (c *Client) store(b *batch) {
 		return
 	}
 	c.short = c.short && c.stock.at >= c.stock.half
-	c.spare = b
+	c.reserve = b
 }
 
 // drop drops what is too old.
@@ -152,8 +154,8 @@ func (c *Client) drop(b *batch) {
 	switch b {
 	case c.stock:
 		c.short = false // nobody is in a hurry
-		c.use(c.spare)
-	case c.spare:
-		c.spare = nil
+		c.use(c.reserve)
+	case c.reserve:
+		c.reserve = nil
 	}
 }

@@ -32,8 +32,20 @@ func first(i int) core.ID { return core.ID(1000 * (i + 1)) }
 // TestHalves: whatever the runs are, all IDs come once and in order, and more are asked for when
 // half of them are used.
 func TestHalves(t *testing.T) {
-	for _, runs := range [][]int64{{1}, {2}, {3}, {1, 1}, {4, 4}, {3, 5}, {5, 3}, {7, 1}, {1, 7}, {8},
-		{1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 2}} {
+	for _, runs := range [][]int64{
+		{1},
+		{2},
+		{3},
+		{1, 1},
+		{4, 4},
+		{3, 5},
+		{5, 3},
+		{7, 1},
+		{1, 7},
+		{8},
+		{1, 1, 1, 1, 1, 1, 1, 1},
+		{2, 3, 2},
+	} {
 		all := 0
 		for _, n := range runs {
 			all += int(n)

@@ -13,7 +13,8 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	// A tick that an earlier test has started ends by itself, if Coarse does what it
 	// says.
-	for deadline := time.Now().Add(30 * time.Second); ticker.cached.Load() != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ticker.cached.Load() != 0; time.Sleep(
+		time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the tick of an idle clock has not ended for 30s")
 		}
@@ -104,7 +105,8 @@ func TestCoarseFreshMovesTheCache(t *testing.T) {
 			t.Errorf("a fresh reading is %d, which is the cached one", got)
 		}
 		if got := c.UnixMicro(); got != ahead {
-			t.Errorf("a fresh reading moved the clock back from %d to %d; that is the tick's to do", ahead, got)
+			t.Errorf("a fresh reading moved the clock back from %d to %d; that is the tick's to do", ahead,
+				got)
 		}
 		time.Sleep(coarseInterval)
 		synctest.Wait()
@@ -130,7 +132,8 @@ func TestCoarseFreshOfASlowCaller(t *testing.T) {
 				return 20
 			})
 			if got := ticker.cached.Load(); now != 20 || got != tt.meanwhile {
-				t.Errorf("%s: the cache holds %d after a reading of %d, want %d", tt.name, got, now, tt.meanwhile)
+				t.Errorf("%s: the cache holds %d after a reading of %d, want %d", tt.name, got, now,
+					tt.meanwhile)
 			}
 		}
 		time.Sleep(idle)

@@ -14,9 +14,9 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Config is what a file and the environment say of a generator and its coordinator, and of segments and their store.
-// It can also be filled in by hand, and what no file can say is: set Logger, Clock and
-// OnChange, which are fields of [core.Config], before Open.
+// Config is what a file and the environment say of a generator and its coordinator, and of segments
+// and their store. It can also be filled in by hand, and what no file can say is: set Logger, Clock
+// and OnChange, which are fields of [core.Config], before Open.
 //
 // A Config is a value, and its methods change nothing; they are safe for concurrent
 // use. Printed with any verb, or logged with log/slog, it shows the settings that have
@@ -51,7 +51,9 @@ type Config struct {
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open.
 func (c Config) Open(ctx context.Context) (*Generator, error) {
-	return c.open(ctx, func(o coord.Coordinator, cfg core.Config) (*core.Generator, error) { return core.New(ctx, o, cfg) })
+	return c.open(ctx, func(o coord.Coordinator, cfg core.Config) (*core.Generator, error) {
+		return core.New(ctx, o, cfg)
+	})
 }
 
 // Start is Open without the wait: it returns at once a generator that leases its worker
@@ -63,9 +65,11 @@ func (c Config) Start(ctx context.Context) (*Generator, error) {
 }
 
 // open opens the coordinator, and makes a generator on it.
-func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core.Config) (*core.Generator, error)) (*Generator, error) {
+func (c Config) open(ctx context.Context,
+	generator func(coord.Coordinator, core.Config) (*core.Generator, error)) (*Generator, error) {
 	if c.Coordinator == "" {
-		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of the file, or in %s", envName(keyCoordinator))
+		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of "+
+			"the file, or in %s", envName(keyCoordinator))
 	}
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)

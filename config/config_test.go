@@ -24,34 +24,52 @@ var values = []struct {
 	key, value, other string
 	check             func(Config) bool
 }{
-	{"coordinator", "static://?worker=7", "static://?worker=8",
-		func(c Config) bool { return c.Coordinator == "static://?worker=7" }},
-	{"state", "/var/lib/orders/unalike.state", "/tmp/other",
-		func(c Config) bool { return c.State == "/var/lib/orders/unalike.state" }},
-	{"layout", "twitter", "javascript",
-		func(c Config) bool { return c.Layout.String() == core.TwitterLayout().String() }},
+	{
+		"coordinator", "static://?worker=7", "static://?worker=8",
+		func(c Config) bool { return c.Coordinator == "static://?worker=7" },
+	},
+	{
+		"state", "/var/lib/orders/unalike.state", "/tmp/other",
+		func(c Config) bool { return c.State == "/var/lib/orders/unalike.state" },
+	},
+	{
+		"layout", "twitter", "javascript",
+		func(c Config) bool { return c.Layout.String() == core.TwitterLayout().String() },
+	},
 	{"ttl", "20s", "30s", func(c Config) bool { return c.Lease.TTL == 20*time.Second }},
 	{"horizon", "1m30s", "2m", func(c Config) bool { return c.Lease.Horizon == 90*time.Second }},
-	{"renew", "500ms", "1s",
-		func(c Config) bool { return c.Lease.RenewEvery == 500*time.Millisecond }},
-	{"worker_ids", "512-767", "0-",
-		func(c Config) bool { return c.Lease.WorkerIDs == coord.Range{First: 512, Count: 256} }},
+	{
+		"renew", "500ms", "1s",
+		func(c Config) bool { return c.Lease.RenewEvery == 500*time.Millisecond },
+	},
+	{
+		"worker_ids", "512-767", "0-",
+		func(c Config) bool { return c.Lease.WorkerIDs == coord.Range{First: 512, Count: 256} },
+	},
 	{"identity", "orders-0", "7", func(c Config) bool { return c.Lease.Identity == "orders-0" }},
 	{"rollback_tolerance", "0s", "1ms", func(c Config) bool { return c.RollbackTolerance == -1 }},
 	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
 	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
-	{"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders",
-		func(c Config) bool { return c.Store == "embed:///var/lib/numbers" }},
-	{"segments", "orders, line items", "orders",
-		func(c Config) bool { return slices.Equal(c.Segments, []string{"orders", "line items"}) }},
-	{"formats", "orders={YYYY-MM}-{n:6}, line items=L{n}", "orders={n}",
+	{
+		"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders",
+		func(c Config) bool { return c.Store == "embed:///var/lib/numbers" },
+	},
+	{
+		"segments", "orders, line items", "orders",
+		func(c Config) bool { return slices.Equal(c.Segments, []string{"orders", "line items"}) },
+	},
+	{
+		"formats", "orders={YYYY-MM}-{n:6}, line items=L{n}", "orders={n}",
 		func(c Config) bool {
 			return len(c.Formats) == 2 &&
 				c.Formats["orders"].String() == "{YYYY-MM}-{n:6}"
-		}},
-	{"zone", "Europe/Berlin", "UTC",
-		func(c Config) bool { return c.Zone.String() == "Europe/Berlin" }},
+		},
+	},
+	{
+		"zone", "Europe/Berlin", "UTC",
+		func(c Config) bool { return c.Zone.String() == "Europe/Berlin" },
+	},
 	{"start_timeout", "3m", "2s", func(c Config) bool { return c.StartTimeout == 3*time.Minute }},
 }
 
@@ -121,82 +139,142 @@ func TestBadFiles(t *testing.T) {
 		{"empty", "", "config: f: the file is empty; the known keys are " + all},
 		{"null", "null\n", "config: f:1: the file is not a mapping; write lines of the form key: value"},
 		{"scalar", "redis://user:secret@host", "config: f:1: the file is not a mapping"},
-		{"two documents", "ttl: 1s\n---\nttl: 2s\n",
-			"config: f:2: a second document begins here; a file has one"},
+		{
+			"two documents", "ttl: 1s\n---\nttl: 2s\n",
+			"config: f:2: a second document begins here; a file has one",
+		},
 		{"not UTF-8", "ttl: 1s\nidentity: \xff\n", "config: f:2: this is not valid UTF-8"},
-		{"too large", "# " + strings.Repeat("x", MaxFile),
-			"config: f: the file has more than 65536 bytes"},
-		{"not YAML", "ttl: [\n",
-			"config: f: this is not valid YAML: line 1: did not find expected node content"},
+		{
+			"too large", "# " + strings.Repeat("x", MaxFile),
+			"config: f: the file has more than 65536 bytes",
+		},
+		{
+			"not YAML", "ttl: [\n",
+			"config: f: this is not valid YAML: line 1: did not find expected node content",
+		},
 		{"tab", "\tttl: 1s\n", "config: f: this is not valid YAML: "},
 		{"deep", strings.Repeat("[", 20000), "config: f: this is not valid YAML: exceeded max depth"},
 		{"NUL", "ttl: 1s\x00\n", "config: f: this is not valid YAML: control characters are not allowed"},
-		{"unknown alias", "coordinator: *secret\n",
-			"config: f: this is not valid YAML: an alias refers to no anchor"},
+		{
+			"unknown alias", "coordinator: *secret\n",
+			"config: f: this is not valid YAML: an alias refers to no anchor",
+		},
 		{"bomb", bomb, "config: f:1: unknown key \"a\""},
-		{"anchor", "ttl: &x 1s\nhorizon: *x\n",
-			"config: f:1: ttl has an anchor or an alias; write the value itself"},
+		{
+			"anchor", "ttl: &x 1s\nhorizon: *x\n",
+			"config: f:1: ttl has an anchor or an alias; write the value itself",
+		},
 		{"merge", "<<: {ttl: 1s}\n", "config: f:1: unknown key \"<<\"; known are " + all},
 		{"tag", "ttl: !!str 1s\n", "config: f:1: ttl has a tag"},
-		{"key twice", "ttl: 1s\nhorizon: 3s\nttl: 1s\n",
-			"config: f:3: ttl is set a second time; it is in line 1 already"},
+		{
+			"key twice", "ttl: 1s\nhorizon: 3s\nttl: 1s\n",
+			"config: f:3: ttl is set a second time; it is in line 1 already",
+		},
 		{"unknown key", "tll: 1s\n", "config: f:1: unknown key \"tll\"; did you mean ttl? Known are " +
 			all},
 		{"hyphen", "worker-ids: 0-5\n", "did you mean worker_ids?"},
 		{"far from all", "password: secret\n", "config: f:1: unknown key \"password\"; known are " + all},
-		{"URL as key", "redis://user:secret@host: x\n",
-			"config: f:1: unknown key not shown, as it may contain a password"},
+		{
+			"URL as key", "redis://user:secret@host: x\n",
+			"config: f:1: unknown key not shown, as it may contain a password",
+		},
 		{"key that is a list", "? [a]\n: 1\n", "config: f:1: a key that is no word; known are " + all},
-		{"no value", "ttl:\n",
-			"config: f:1: ttl has no value; write one, or leave the key out for the default"},
+		{
+			"no value", "ttl:\n",
+			"config: f:1: ttl has no value; write one, or leave the key out for the default",
+		},
 		{"list as value", "ttl: [1s]\n", "config: f:1: ttl has several values; it has a single one"},
-		{"mapping as value", "worker_ids: {first: 0, count: 5}\n",
-			"config: f:1: worker_ids has several values"},
-		{"URL in another key", "ttl: redis://user:secret@host\n",
-			"config: f:1: ttl is not shown, as it may contain a password: it is a positive duration"},
+		{
+			"mapping as value", "worker_ids: {first: 0, count: 5}\n",
+			"config: f:1: worker_ids has several values",
+		},
+		{
+			"URL in another key", "ttl: redis://user:secret@host\n",
+			"config: f:1: ttl is not shown, as it may contain a password: it is a positive duration",
+		},
 
-		{"no unit", "ttl: 10\n",
-			"config: f:1: ttl is \"10\": it is a positive duration with a unit, for example 15s or 500ms; leave the key out"},
+		{
+			"no unit", "ttl: 10\n",
+			"config: f:1: ttl is \"10\": it is a positive duration with a unit, for example 15s or 500ms; " +
+				"leave the key out",
+		},
 		{"zero", "ttl: 0s\n", "config: f:1: ttl is \"0s\": it is"},
 		{"negative", "horizon: -3s\n", "config: f:1: horizon is \"-3s\": it is"},
 		{"infinite", "renew: .inf\n", "config: f:1: renew is \".inf\": it is"},
-		{"below a nanosecond", "lead: 0.1ns\n",
-			"config: f:1: lead is \"0.1ns\": it is 0s or a positive duration"},
-		{"negative lead", "lead: -1ms\n",
-			"config: f:1: lead is \"-1ms\": it is 0s or a positive duration with a unit, for example 5ms"},
-		{"octal", "sequence_start: 010\n",
-			"config: f:1: sequence_start is \"010\": it is a whole number from 0 on"},
+		{
+			"below a nanosecond", "lead: 0.1ns\n",
+			"config: f:1: lead is \"0.1ns\": it is 0s or a positive duration",
+		},
+		{
+			"negative lead", "lead: -1ms\n",
+			"config: f:1: lead is \"-1ms\": it is 0s or a positive duration with a unit, for example 5ms",
+		},
+		{
+			"octal", "sequence_start: 010\n",
+			"config: f:1: sequence_start is \"010\": it is a whole number from 0 on",
+		},
 		{"word", "stripes: many\n", "config: f:1: stripes is \"many\": it is"},
-		{"one worker ID", "worker_ids: 7\n",
-			"config: f:1: worker_ids is \"7\": it is the first and the last worker ID, for example 0-511, or 512- for all from 512 on"},
-		{"range too large", "worker_ids: 0-99999999999999999999\n",
-			"config: f:1: worker_ids is \"0-99999999999999999999\": it is"},
+		{
+			"one worker ID", "worker_ids: 7\n",
+			"config: f:1: worker_ids is \"7\": it is the first and the last worker ID, for example 0-511, " +
+				"or 512- for all from 512 on",
+		},
+		{
+			"range too large", "worker_ids: 0-99999999999999999999\n",
+			"config: f:1: worker_ids is \"0-99999999999999999999\": it is",
+		},
 		{"identity too long", "identity: " + strings.Repeat("x", 129) + "\n", "at most 128 are allowed"},
 		{"identity unprintable", "identity: \"a\\tb\"\n", "contains the unprintable character U+0009"},
-		{"layout", "layout: Twitter\n",
-			"config: f:1: layout is \"Twitter\": core: invalid layout: \"Twitter\" is neither a name (default, twitter, javascript)"},
-		{"layout of 64 bits", "layout: 41/10/13/1ms/2024-01-01T00:00:00Z\n",
-			"are 64 bits together; at most 63 are allowed"},
-		{"URL", "coordinator: orders\n",
-			"config: f:1: coordinator: coord: invalid URL: it has the form scheme://"},
-		{"URL with a bad port", "coordinator: etcd://user:secret@host:70000/ns\n",
-			"config: f:1: coordinator: coord: invalid etcd URL: host \"host:70000\" has port \"70000\""},
-		{"reference in the database of a store", "store: mysql://u:${P}@h/${DB}\n",
-			"config: f:1: store: ${NAME} is allowed in place of the user and of the password alone"},
-		{"store with a bad port", "store: mysql://user:secret@host:70000/db\n",
-			"config: f:1: store: coord: invalid mysql URL: host \"host:70000\" has port \"70000\""},
-		{"empty segment", "segments: orders,,invoices\n",
-			"config: f:1: segments is \"orders,,invoices\": it is tags with commas between them, for example orders,invoices; each has 1 to 128 characters of printable UTF-8"},
-		{"segment twice", "segments: orders, orders\n",
-			"config: f:1: segments is \"orders, orders\": a tag stands in it twice; name each once"},
-		{"segment unprintable", "segments: \"a\\tb\"\n",
-			"config: f:1: segments is \"a\\tb\": it is tags"},
-		{"URL in segments", "segments: redis://user:secret@host,\n",
-			"config: f:1: segments is not shown, as it may contain a password: it is tags"},
-		{"reference in a host", "coordinator: etcd://${HOST}/ns\n",
-			"config: f:1: coordinator: ${NAME} is allowed in place of the user and of the password alone"},
-		{"reference without end", "coordinator: etcd://u:${SECRET@h/ns\n",
-			"config: f:1: coordinator: a reference to a variable has the form ${NAME}"},
+		{
+			"layout", "layout: Twitter\n",
+			"config: f:1: layout is \"Twitter\": core: invalid layout: \"Twitter\" is neither a name " +
+				"(default, twitter, javascript)",
+		},
+		{
+			"layout of 64 bits", "layout: 41/10/13/1ms/2024-01-01T00:00:00Z\n",
+			"are 64 bits together; at most 63 are allowed",
+		},
+		{
+			"URL", "coordinator: orders\n",
+			"config: f:1: coordinator: coord: invalid URL: it has the form scheme://",
+		},
+		{
+			"URL with a bad port", "coordinator: etcd://user:secret@host:70000/ns\n",
+			"config: f:1: coordinator: coord: invalid etcd URL: host \"host:70000\" has port \"70000\"",
+		},
+		{
+			"reference in the database of a store", "store: mysql://u:${P}@h/${DB}\n",
+			"config: f:1: store: ${NAME} is allowed in place of the user and of the password alone",
+		},
+		{
+			"store with a bad port", "store: mysql://user:secret@host:70000/db\n",
+			"config: f:1: store: coord: invalid mysql URL: host \"host:70000\" has port \"70000\"",
+		},
+		{
+			"empty segment", "segments: orders,,invoices\n",
+			"config: f:1: segments is \"orders,,invoices\": it is tags with commas between them, for " +
+				"example orders,invoices; each has 1 to 128 characters of printable UTF-8",
+		},
+		{
+			"segment twice", "segments: orders, orders\n",
+			"config: f:1: segments is \"orders, orders\": a tag stands in it twice; name each once",
+		},
+		{
+			"segment unprintable", "segments: \"a\\tb\"\n",
+			"config: f:1: segments is \"a\\tb\": it is tags",
+		},
+		{
+			"URL in segments", "segments: redis://user:secret@host,\n",
+			"config: f:1: segments is not shown, as it may contain a password: it is tags",
+		},
+		{
+			"reference in a host", "coordinator: etcd://${HOST}/ns\n",
+			"config: f:1: coordinator: ${NAME} is allowed in place of the user and of the password alone",
+		},
+		{
+			"reference without end", "coordinator: etcd://u:${SECRET@h/ns\n",
+			"config: f:1: coordinator: a reference to a variable has the form ${NAME}",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := parse([]byte(tt.file), "f")
@@ -311,7 +389,8 @@ func TestSecrets(t *testing.T) {
 // TestSecretOfStore: the password of a store comes from the environment as that of a coordinator
 // does.
 func TestSecretOfStore(t *testing.T) {
-	c, err := Parse([]byte("coordinator: redis://:${A}@h/0?namespace=n\nstore: mysql://app:${B}@h/db\n"))
+	c, err := Parse([]byte("coordinator: redis://:${A}@h/0?namespace=n\nstore: " +
+		"mysql://app:${B}@h/db\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,12 +413,15 @@ func TestSecretOfStore(t *testing.T) {
 // lookup does not have.
 func TestMisspelledVariable(t *testing.T) {
 	for name, want := range map[string]string{
-		"UNALIKE_WORKERIDS": "config: UNALIKE_WORKERIDS is set and is no setting; did you mean UNALIKE_WORKER_IDS?",
-		"UNALIKE_HORZION":   "config: UNALIKE_HORZION is set and is no setting; did you mean UNALIKE_HORIZON?",
-		"Unalike_Stripe":    "config: Unalike_Stripe is set and is no setting; did you mean UNALIKE_STRIPES?",
-		"UNALIKE_PORT":      "",
-		"UNALIKE_URL":       "",
-		"UNALIKE_STRICT":    "",
+		"UNALIKE_WORKERIDS": "config: UNALIKE_WORKERIDS is set and is no setting; did you mean " +
+			"UNALIKE_WORKER_IDS?",
+		"UNALIKE_HORZION": "config: UNALIKE_HORZION is set and is no setting; did you mean " +
+			"UNALIKE_HORIZON?",
+		"Unalike_Stripe": "config: Unalike_Stripe is set and is no setting; did you mean " +
+			"UNALIKE_STRIPES?",
+		"UNALIKE_PORT":   "",
+		"UNALIKE_URL":    "",
+		"UNALIKE_STRICT": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "512-1023")

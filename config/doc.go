@@ -1,5 +1,5 @@
-// Package config makes a generator and its coordinator, and segments and their store, from a YAML file and the
-// environment, so that a program moves from one back end to another by one line of
+// Package config makes a generator and its coordinator, and segments and their store, from a YAML
+// file and the environment, so that a program moves from one back end to another by one line of
 // configuration.
 //
 //	cfg, err := config.Load("unalike.yaml")
@@ -77,8 +77,8 @@
 //
 // # Segments
 //
-// A file that names a store of segments gives plain increasing numbers, with a coordinator or without
-// one:
+// A file that names a store of segments gives plain increasing numbers, with a coordinator or
+// without one:
 //
 //	store: mysql://app:${DB_PASSWORD}@db:3306/app?table=leaf_alloc
 //	segments: orders, invoices
@@ -88,22 +88,22 @@
 //	n, err := numbers.Next(ctx, "orders")
 //
 // All tags of the store can be used. Those in segments have to be there, and have numbers in memory
-// before OpenSegments returns, so that a misspelled one is noticed at the start. A tag with a comma in it
-// cannot be named there. Tags that formats names give texts as well, with FillText, whose groups begin
-// with the days, months or years of the zone. The drivers are those of package segment: segment/mysql, segment/postgres,
-// segment/etcd, segment/etcd/embedded.
+// before OpenSegments returns, so that a misspelled one is noticed at the start. A tag with a comma
+// in it cannot be named there. Tags that formats names give texts as well, with FillText, whose
+// groups begin with the days, months or years of the zone. The drivers are those of package
+// segment: segment/mysql, segment/postgres, segment/etcd, segment/etcd/embedded.
 //
 // # Passwords
 //
-// A password need not stand in the file. In the user information of the coordinator's or the store's
-// URL, ${NAME} stands for a variable of the environment:
+// A password need not stand in the file. In the user information of the coordinator's or the
+// store's URL, ${NAME} stands for a variable of the environment:
 //
 //	coordinator: redis://orders:${REDIS_PASSWORD}@redis1:6379/0?namespace=orders
 //
 // The value is escaped when it is put in, so any password will do; one that is not set or
 // empty is an error. Elsewhere in the URL, and in other settings, there are no
-// references. UNALIKE_COORDINATOR and UNALIKE_STORE can carry the whole URL instead. Neither errors nor a
-// Config that is printed or logged show a password.
+// references. UNALIKE_COORDINATOR and UNALIKE_STORE can carry the whole URL instead. Neither errors
+// nor a Config that is printed or logged show a password.
 //
 // A password that changes while the program runs stands in a file of one line, which option
 // password_file of the URL names. It is read for each connection that is made:

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // FromEnv returns what the environment says, without a file. Errors are those of
@@ -17,8 +17,9 @@ func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
 
 // WithEnv returns c with what the environment says in place of what c says: for each
 // key the variable UNALIKE_KEY, in capitals. A variable that is empty counts as not
-// set. One that is misspelt is an error, see [CheckEnv], and others are ignored. Then it replaces each ${NAME} in the
-// user information of the coordinator and of the store. lookup is os.LookupEnv or something like it.
+// set. One that is misspelt is an error, see [CheckEnv], and others are ignored. Then it replaces
+// each ${NAME} in the user information of the coordinator and of the store. lookup is os.LookupEnv
+// or something like it.
 //
 // Errors wrap [ErrInvalidConfig] and name the variable, its value unless that may be a
 // password, and what is allowed; all mistakes are reported at once.
@@ -42,10 +43,10 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 }
 
 // CheckEnv returns an error if the environment has variables that are nearly those of settings, as
-// UNALIKE_WORKERIDS is, and names those that were meant. Others that begin alike are none of its business:
-// Kubernetes sets UNALIKE_PORT where there is a Service of that name. Only variables that lookup, which is
-// os.LookupEnv or something like it, has as well are looked at. The error wraps [ErrInvalidConfig].
-// Programs that use [Config.WithEnv] need not call it.
+// UNALIKE_WORKERIDS is, and names those that were meant. Others that begin alike are none of its
+// business: Kubernetes sets UNALIKE_PORT where there is a Service of that name. Only variables that
+// lookup, which is os.LookupEnv or something like it, has as well are looked at. The error wraps
+// [ErrInvalidConfig]. Programs that use [Config.WithEnv] need not call it.
 func CheckEnv(lookup func(name string) (value string, ok bool)) error {
 	return errors.Join(misspelt(lookup)...)
 }
@@ -63,8 +64,9 @@ func misspelt(lookup func(string) (string, bool)) (errs []error) {
 		if read, _ := lookup(upper); slices.Contains(Keys(), key) && read == value {
 			continue // the system may make no difference between capitals and small letters
 		}
-		if meant := near.Word(key, Keys(), min(2, len(key)/3)); meant != "" { //mutant:misspelt
-			errs = append(errs, invalid("config: %s is set and is no setting; did you mean %s?", name, envName(meant)))
+		if meant := spelling.Word(key, Keys(), min(2, len(key)/3)); meant != "" { //mutant:misspelt
+			errs = append(errs, invalid("config: %s is set and is no setting; did you mean %s?", name,
+				envName(meant)))
 		}
 	}
 	return errs

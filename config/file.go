@@ -84,7 +84,8 @@ type parser struct {
 func (p *parser) document(data []byte) (*yaml.Node, error) {
 	switch {
 	case len(data) > MaxFile:
-		return nil, p.mistake(0, "the file has more than %d bytes; it holds settings and nothing else", MaxFile)
+		return nil, p.mistake(0, "the file has more than %d bytes; it holds settings and nothing else",
+			MaxFile)
 	case !utf8.Valid(data):
 		return nil, p.mistake(lineOfBadUTF8(data), "this is not valid UTF-8")
 	}
@@ -103,7 +104,9 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, p.mistake(root.Line, "the file is not a mapping; write lines of the form key: value, with the keys %s", strings.Join(Keys(), ", "))
+		return nil, p.mistake(root.Line,
+			"the file is not a mapping; write lines of the form key: value, with the keys %s",
+			strings.Join(Keys(), ", "))
 	}
 	return root, p.plain(root, "the file")
 }
@@ -113,7 +116,8 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 func describe(err error) string {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.Contains(text, "anchor") {
-		text = "an alias refers to no anchor; anchors and aliases are not allowed, and a value that begins with * goes in quotes"
+		text = "an alias refers to no anchor; anchors and aliases are not allowed, and a value that " +
+			"begins with * goes in quotes"
 	}
 	return "this is not valid YAML: " + text
 }
@@ -154,9 +158,11 @@ func (p *parser) pair(key, value *yaml.Node) {
 func (p *parser) plain(n *yaml.Node, key string) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return p.mistake(n.Line, "%s has an anchor or an alias; write the value itself, and in quotes if it begins with & or *", key)
+		return p.mistake(n.Line, "%s has an anchor or an alias; write the value itself, and in quotes "+
+			"if it begins with & or *", key)
 	case n.Style&yaml.TaggedStyle != 0:
-		return p.mistake(n.Line, "%s has a tag; write the value itself, and in quotes if it begins with !", key)
+		return p.mistake(n.Line, "%s has a tag; write the value itself, and in quotes if it "+
+			"begins with !", key)
 	}
 	return nil
 }

@@ -63,8 +63,10 @@ func FuzzEnvironment(f *testing.F) {
 		f.Add(uint8(i), v.value)
 		f.Add(uint8(i), v.value+" ")
 	}
-	for i, s := range []string{"static://?worker=x", "1e400s", "-5ms", "512-", "9223372036854775808",
-		"\x00", "0", ".3ns"} {
+	for i, s := range []string{
+		"static://?worker=x", "1e400s", "-5ms", "512-", "9223372036854775808",
+		"\x00", "0", ".3ns",
+	} {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {

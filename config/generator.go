@@ -11,7 +11,8 @@ import (
 // it, which Close closes. All its methods are safe for concurrent use.
 type Generator struct {
 	*core.Generator
-	release func() error // closes the coordinator, unless others have it; further calls return the first result
+	// closes the coordinator, unless others have it; further calls return the first result
+	release func() error
 }
 
 // Close stops the generator, gives its worker IDs back, and closes the coordinator, in

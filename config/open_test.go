@@ -28,7 +28,8 @@ func parse(t *testing.T, text string) config.Config {
 // TestOpen: what the program sets and what the file says meet in one generator, and
 // Close frees the worker ID for the next.
 func TestOpen(t *testing.T) {
-	c := parse(t, "coordinator: static://?worker=5&namespace=config-open\nlayout: javascript\nworker_ids: 0-7\n")
+	c := parse(t, "coordinator: static://?worker=5&namespace=config-open\nlayout: "+
+		"javascript\nworker_ids: 0-7\n")
 	changes := make(chan core.Health, 10)
 	c.Clock, c.Logger = clock.System(), slog.New(slog.DiscardHandler)
 	c.OnChange = func(h core.Health) { changes <- h }
@@ -80,17 +81,30 @@ func TestStart(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	const static = "coordinator: static://?worker=5&namespace=config-errors"
 	for _, tt := range []struct{ name, file, want string }{
-		{"no coordinator", "ttl: 3s\n",
-			"config: no coordinator is set; name its URL with the key coordinator of the file, or in UNALIKE_COORDINATOR"},
-		{"unknown scheme", "coordinator: etcd3://u:secret@h/n\n",
-			"config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static, test; a driver is made known by importing its package"},
-		{"option of the driver", static + "&wrker=1\n",
-			"config: line 1: coordinator: coord: invalid static URL: unknown option \"wrker\""},
-		{"two horizons", static + "&horizon=4s\nhorizon: 5s\n",
-			"Horizon is 5s in the configuration and 4s in the coordinator's URL or options; set it in one place (coordinator is set in line 1, horizon is set in line 2)"},
+		{
+			"no coordinator", "ttl: 3s\n",
+			"config: no coordinator is set; name its URL with the key coordinator of the file, or in " +
+				"UNALIKE_COORDINATOR",
+		},
+		{
+			"unknown scheme", "coordinator: etcd3://u:secret@h/n\n",
+			"config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static, " +
+				"test; a driver is made known by importing its package",
+		},
+		{
+			"option of the driver", static + "&wrker=1\n",
+			"config: line 1: coordinator: coord: invalid static URL: unknown option \"wrker\"",
+		},
+		{
+			"two horizons", static + "&horizon=4s\nhorizon: 5s\n",
+			"Horizon is 5s in the configuration and 4s in the coordinator's URL or options; set it in one " +
+				"place (coordinator is set in line 1, horizon is set in line 2)",
+		},
 		{"lead too far", static + "\nlead: 20s\n", "Lead is 20s; at most a third of the lease's Horizon"},
-		{"range", static + "\nworker_ids: 0-1024\n",
-			"WorkerIDs.Count is 1025; from 0 on the layout has 1024 worker IDs"},
+		{
+			"range", static + "\nworker_ids: 0-1024\n",
+			"WorkerIDs.Count is 1025; from 0 on the layout has 1024 worker IDs",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g, err := parse(t, tt.file).Open(t.Context())
@@ -129,8 +143,10 @@ func TestOpenLogs(t *testing.T) {
 	defer cancel()
 	state := filepath.ToSlash(filepath.Join(t.TempDir(), "state"))
 	c := parse(t, "coordinator: static://?worker=5&horizon=10m&state="+state+"\n")
-	c.Logger = slog.New(slog.NewTextHandler(told{"the namespace is new, or all of it was lost",
-		cancel}, nil))
+	c.Logger = slog.New(slog.NewTextHandler(told{
+		"the namespace is new, or all of it was lost",
+		cancel,
+	}, nil))
 	if g, err := c.Open(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v; want it to wait and to say why until it is ended", g, err)
 	}

@@ -16,8 +16,8 @@ import (
 // tidyTime is how long giving numbers back may take when OpenSegments has failed.
 const tidyTime = 5 * time.Second
 
-// Segments is a [segment.Set] together with the texts of its tags and the store that was opened for it. All its
-// methods are safe for concurrent use.
+// Segments is a [segment.Set] together with the texts of its tags and the store that was opened for
+// it. All its methods are safe for concurrent use.
 type Segments struct {
 	*segment.Set
 	*Texts
@@ -26,15 +26,17 @@ type Segments struct {
 
 // OpenSegments opens the store and makes a set of all its tags; both log to s.Logger, or
 // to Logger if that is nil. The driver of the URL's scheme must have been imported from
-// the folders of package segment. Of the tags in Segments and Formats there are numbers in memory when it returns, which
-// ends with ctx; of the others, the first number is taken when it is asked for.
+// the folders of package segment. Of the tags in Segments and Formats there are numbers in memory
+// when it returns, which ends with ctx; of the others, the first number is taken when it is asked
+// for.
 //
 // Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
 // otherwise those of package segment: [segment.ErrUnknownTag] if the store does not have
 // a tag that is named. None contains a password. After an error nothing is left open.
 func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, error) {
 	if c.Store == "" {
-		return nil, invalid("config: no store is set; name its URL with the key store of the file, or in %s", envName(keyStore))
+		return nil, invalid("config: no store is set; name its URL with the key store of the "+
+			"file, or in %s", envName(keyStore))
 	}
 	if _, err := expand(c.Store, nil); err != nil {
 		return nil, invalid("config: store: %w", err)
@@ -77,7 +79,8 @@ func (s *Segments) ready(ctx context.Context, tags []string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: %s; make it in the store, with 'unalike segments create' for example", segment.ErrUnknownTag, strings.Join(missing, ", "))
+		return fmt.Errorf("%w: %s; make it in the store, with 'unalike segments create' for example",
+			segment.ErrUnknownTag, strings.Join(missing, ", "))
 	}
 	for _, tag := range tags {
 		q, err := s.Sequence(ctx, tag)
@@ -102,7 +105,8 @@ func (s *Segments) Close(ctx context.Context) error {
 // It is closed by Close.
 func (s *Segments) Store() segment.Store { return s.store }
 
-// ofSegments adds to an error where its key is set, and that it is a mistake in the settings if it is.
+// ofSegments adds to an error where its key is set, and that it is a mistake in the settings if it
+// is.
 func (c Config) ofSegments(key string, err error) error {
 	if errors.Is(err, segment.ErrInvalidConfig) && !errors.Is(err, coord.ErrInvalid) {
 		return invalid("config: %s%s: %w", c.at(key), key, err)

@@ -33,8 +33,8 @@ func init() {
 	})
 }
 
-// memory has a store with two tags behind a URL.
-func memory(host string) *segmenttest.Fake {
+// fakeStore has a store with two tags behind a URL.
+func fakeStore(host string) *segmenttest.Fake {
 	opened[host] = segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10},
 		segment.Tag{Name: "line items", Next: 501, Step: 10})
 	return opened[host]
@@ -43,7 +43,7 @@ func memory(host string) *segmenttest.Fake {
 // TestOpenSegments: there are numbers of the tags that are named when it returns, and of the others
 // when they are asked for; Close gives the rest back and closes the store.
 func TestOpenSegments(t *testing.T) {
-	f := memory("open")
+	f := fakeStore("open")
 	c := parse(t, "store: memory://user:secret@open\nsegments: line items\n")
 	var log bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -90,25 +90,38 @@ func TestOpenSegmentsErrors(t *testing.T) {
 		opens      bool
 		set        segment.Config
 	}{
-		{name: "no store", file: "segments: orders\n", is: coord.ErrInvalid,
-			want: "config: no store is set; name its URL with the key store of the file, or in UNALIKE_STORE"},
-		{name: "unknown scheme", file: "store: mysql://u:secret@h/db\n", is: coord.ErrInvalid,
-			want: "config: line 1: store: segment: invalid: URL: unknown scheme \"mysql\" for a store of segments; known are memory"},
-		{name: "reference", file: "store: memory://u:${PASS}@h\n", is: coord.ErrInvalid,
-			want: "config: store: ${PASS} was not replaced; load the file with Load, or call WithEnv"},
-		{name: "the driver refuses", file: "store: memory://u:secret@nowhere\n", is: coord.ErrInvalid,
-			want: "config: line 1: store: segment: invalid: memory URL: nothing is kept at nowhere"},
-		{name: "hold", file: "store: memory://u:secret@errors\n", is: coord.ErrInvalid,
-			want: "Hold is 1ns; at least 1s is allowed", opens: true, set: segment.Config{Hold: 1}},
+		{
+			name: "no store", file: "segments: orders\n", is: coord.ErrInvalid,
+			want: "config: no store is set; name its URL with the key store of the file, or in " +
+				"UNALIKE_STORE",
+		},
+		{
+			name: "unknown scheme", file: "store: mysql://u:secret@h/db\n", is: coord.ErrInvalid,
+			want: "config: line 1: store: segment: invalid: URL: unknown scheme \"mysql\" for a store of " +
+				"segments; known are memory",
+		},
+		{
+			name: "reference", file: "store: memory://u:${PASS}@h\n", is: coord.ErrInvalid,
+			want: "config: store: ${PASS} was not replaced; load the file with Load, or call WithEnv",
+		},
+		{
+			name: "the driver refuses", file: "store: memory://u:secret@nowhere\n", is: coord.ErrInvalid,
+			want: "config: line 1: store: segment: invalid: memory URL: nothing is kept at nowhere",
+		},
+		{
+			name: "hold", file: "store: memory://u:secret@errors\n", is: coord.ErrInvalid,
+			want: "Hold is 1ns; at least 1s is allowed", opens: true, set: segment.Config{Hold: 1},
+		},
 		{
 			name: "unknown tags",
 			file: "segments: orders, invoices, returns\nstore: memory://u:secret@errors\n",
 			is:   segment.ErrUnknownTag, opens: true,
-			want: "config: line 1: segments: segment: unknown tag: \"invoices\", \"returns\"; make it in the store, with 'unalike segments create' for example",
+			want: "config: line 1: segments: segment: unknown tag: \"invoices\", \"returns\"; make it in " +
+				"the store, with 'unalike segments create' for example",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := memory("errors")
+			f := fakeStore("errors")
 			s, err := parse(t, tt.file).OpenSegments(t.Context(), tt.set)
 			if s != nil || !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.want) ||
 				strings.Contains(err.Error(), "secret") {
@@ -124,7 +137,7 @@ func TestOpenSegmentsErrors(t *testing.T) {
 // TestOpenSegmentsWaits: a store that does not answer is waited for until the context ends, and
 // what was taken is given back.
 func TestOpenSegmentsWaits(t *testing.T) {
-	f := memory("waits")
+	f := fakeStore("waits")
 	c := parse(t, "store: memory://waits\nsegments: line items,orders\n")
 	c.Logger = slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +161,8 @@ func TestOpenSegmentsWaits(t *testing.T) {
 // A program that numbers its orders from a table, and says so in the file that has its coordinator
 // as well.
 func ExampleConfig_OpenSegments() {
-	cfg, err := config.Parse([]byte("store: mysql://user:secret@db/app?table=leaf_alloc\nsegments: orders, invoices\n"))
+	cfg, err := config.Parse([]byte("store: mysql://user:secret@db/app?table=leaf_alloc\nsegments: " +
+		"orders, invoices\n"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -27,8 +27,8 @@ type setting struct {
 	set func(c *Config, value string) error
 	// get returns the value, fit to be shown; "" if it is not set.
 	get func(c Config) string
-	// url is where a URL is stored, which may contain a password and references to variables; nil: the value
-	// is none.
+	// url is where a URL is stored, which may contain a password and references to variables; nil: the
+	// value is none.
 	url func(c *Config) *string
 }
 
@@ -87,7 +87,9 @@ var settings = []setting{
 	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, orZero),
 	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
-	durationSetting("start_timeout", func(c *Config) *time.Duration { return &c.StartTimeout }, positive),
+	durationSetting("start_timeout", func(c *Config) *time.Duration {
+		return &c.StartTimeout
+	}, positive),
 	urlSetting(keyStore, func(c *Config) *string { return &c.Store }),
 	{
 		key: keySegments,
@@ -149,7 +151,10 @@ func urlSetting(key string, field func(*Config) *string) setting {
 func durationSetting(key string, field func(*Config) *time.Duration, least sign) setting {
 	return setting{
 		key: key,
-		set: func(c *Config, v string) (err error) { *field(c), err = parseDuration(v, least); return err },
+		set: func(c *Config, v string) (err error) {
+			*field(c), err = parseDuration(v, least)
+			return err
+		},
 		get: func(c Config) string { return showDuration(*field(&c)) },
 	}
 }

@@ -28,7 +28,8 @@ var keptFiles = struct {
 
 // openShared opens the coordinator of a URL, or if it has a state file, returns the one that is
 // open already. Call release in place of Close, once.
-func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
+func openShared(ctx context.Context, rawURL string,
+	o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
 	if o.State == "" {
 		if c, err = coord.Open(ctx, rawURL, o); err != nil {
 			return nil, nil, err
@@ -43,9 +44,10 @@ func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coor
 	}
 }
 
-// joinKept opens the coordinator or waits until it has been opened. It reports that it should be called
-// again if who has opened it gave up.
-func joinKept(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
+// joinKept opens the coordinator or waits until it has been opened. It reports that it should be
+// called again if who has opened it gave up.
+func joinKept(ctx context.Context, rawURL string,
+	o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
 	file, like := filepath.Clean(o.State), o
 	like.Logger = nil
 	keptFiles.Lock()
@@ -57,7 +59,9 @@ func joinKept(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.
 		keptFiles.byPath[file] = k
 	case k.rawURL != rawURL || k.like != like:
 		keptFiles.Unlock()
-		return nil, nil, false, invalid("state file %q is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own", file)
+		return nil, nil, false, invalid("state file %q is in use in this process by a generator with "+
+			"another coordinator's URL or other lease times; give each coordinator and namespace a state "+
+			"file of its own", file)
 	}
 	k.users++
 	keptFiles.Unlock()

@@ -33,12 +33,17 @@ func (c Config) OpenOptions(rawURL, from string) (coord.OpenOptions, error) {
 	case u.Scheme == "static" && c.State == "" || c.State == "" && there == "":
 		return o, nil // a static coordinator has its own kind of state file
 	case u.Scheme == "static":
-		return o, c.badState(errors.New("a static coordinator leases no worker ID that such a file could keep; it has a state file of another kind, which is named in its URL: static://?worker=7&state=FILE"))
+		return o, c.badState(errors.New("a static coordinator leases no worker ID that such a file " +
+			"could keep; it has a state file of another kind, which is named in its URL: " +
+			"static://?worker=7&state=FILE"))
 	case c.State != "" && u.Has(keyState) && there != c.State:
-		return o, c.badState(fmt.Errorf("the URL of %s has state=%s; name the file in one place, or the same in both", from, quote(there)))
+		return o,
+			c.badState(fmt.Errorf("the URL of %s has state=%s; name the file in one place, or the "+
+				"same in both", from, quote(there)))
 	}
 	o.State = cmp.Or(c.State, there)
-	o.Lease = coord.LeaseConfig{TTL: c.Lease.TTL, Horizon: c.Lease.Horizon, RenewEvery: c.Lease.RenewEvery}
+	o.Lease = coord.LeaseConfig{TTL: c.Lease.TTL, Horizon: c.Lease.Horizon,
+		RenewEvery: c.Lease.RenewEvery}
 	if err := local.CheckFile(o.State); err != nil && c.State != "" {
 		return o, c.badState(err)
 	} else if err != nil {
@@ -55,7 +60,9 @@ func (c Config) badState(err error) error {
 // checkState checks what can be seen of a path without a look at the disk.
 func checkState(path string) error {
 	if !filepath.IsAbs(path) {
-		return errors.New("it is the absolute path of a file, for example /var/lib/orders/unalike.state; a relative one leads to another file wherever the program is started")
+		return errors.New("it is the absolute path of a file, for example " +
+			"/var/lib/orders/unalike.state; a relative one leads to another file wherever the " +
+			"program is started")
 	}
 	return nil
 }

@@ -21,13 +21,13 @@ import (
 
 // opened is what the driver of a test was asked to open, and how often what it made was closed.
 type opened struct {
-	fake   *coordtest.Fake
-	mu     sync.Mutex
-	urls   []string
-	states []string
-	closed atomic.Int64
-	fail   error
-	hold   chan struct{} // not nil: opening takes until it is closed
+	fake    *coordtest.Fake
+	mu      sync.Mutex
+	urls    []string
+	states  []string
+	closed  atomic.Int64
+	fail    error
+	blocked chan struct{} // not nil: opening takes until it is closed
 }
 
 // counted counts how often it is closed.
@@ -63,11 +63,11 @@ func testDriver(t *testing.T) (begin string, o *opened) {
 func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	o.mu.Lock()
 	o.urls, o.states = append(o.urls, u.String()), append(o.states, cmp.Or(u.State, u.Option("state")))
-	hold, fail := o.hold, o.fail
+	blocked, fail := o.blocked, o.fail
 	o.mu.Unlock()
-	if hold != nil {
+	if blocked != nil {
 		select {
-		case <-hold:
+		case <-blocked:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -97,12 +97,18 @@ func TestStateDoors(t *testing.T) {
 		"the URL":                  {"coordinator: " + inURL, nil},
 		"the key":                  {"coordinator: " + begin + "/ns?ttl=20s\nstate: " + file, nil},
 		"the key, without options": {"coordinator: " + begin + "/ns\nstate: " + file, nil},
-		"the variable": {"coordinator: " + begin + "/ns?ttl=20s",
-			map[string]string{"UNALIKE_STATE": file}},
-		"all of them": {"coordinator: " + inURL + "\nstate: " + file,
-			map[string]string{"UNALIKE_STATE": file}},
-		"the variable over a key": {"coordinator: " + inURL + "\nstate: " + file + "2",
-			map[string]string{"UNALIKE_STATE": file}},
+		"the variable": {
+			"coordinator: " + begin + "/ns?ttl=20s",
+			map[string]string{"UNALIKE_STATE": file},
+		},
+		"all of them": {
+			"coordinator: " + inURL + "\nstate: " + file,
+			map[string]string{"UNALIKE_STATE": file},
+		},
+		"the variable over a key": {
+			"coordinator: " + inURL + "\nstate: " + file + "2",
+			map[string]string{"UNALIKE_STATE": file},
+		},
 	} {
 		cfg, err := Parse([]byte(c.yaml))
 		if err == nil {
@@ -137,23 +143,39 @@ func TestBadState(t *testing.T) {
 		coordinator, state string
 		want               []string
 	}{
-		{begin + "/ns?state=" + other, good,
-			[]string{"config: line 2: state is", good, "the URL of line 1: coordinator has state=", other,
-				"name the file in one place, or the same in both"}},
+		{
+			begin + "/ns?state=" + other, good,
+			[]string{
+				"config: line 2: state is", good, "the URL of line 1: coordinator has state=", other,
+				"name the file in one place, or the same in both",
+			},
+		},
 		{begin + "/ns?state=", good, []string{`has state=""`}},
-		{"static://?worker=7", good,
-			[]string{"config: line 2: state is",
+		{
+			"static://?worker=7", good,
+			[]string{
+				"config: line 2: state is",
 				"a static coordinator leases no worker ID that such a file could keep",
-				"static://?worker=7&state=FILE"}},
+				"static://?worker=7&state=FILE",
+			},
+		},
 		{"static://?worker=7&state=" + good, good, []string{"a static coordinator leases no worker ID"}},
-		{begin + "/ns", filepath.Join(dir, "none", "file"),
-			[]string{"config: line 2: state is", "none", "its folder does not exist; create it"}},
-		{begin + "/ns?state=" + filepath.Join(dir, "none", "file"), "",
-			[]string{"config: line 1: coordinator: option state: ", "its folder does not exist; create it"}},
-		{begin + "/ns?state=relative", "",
-			[]string{"config: line 1: coordinator: option state: ", `"relative": the path is relative`}},
-		{strings.Replace(begin, "://", "://user:secret@", 1) + "/ns", filepath.Join(dir, "none", "file"),
-			[]string{"its folder does not exist"}},
+		{
+			begin + "/ns", filepath.Join(dir, "none", "file"),
+			[]string{"config: line 2: state is", "none", "its folder does not exist; create it"},
+		},
+		{
+			begin + "/ns?state=" + filepath.Join(dir, "none", "file"), "",
+			[]string{"config: line 1: coordinator: option state: ", "its folder does not exist; create it"},
+		},
+		{
+			begin + "/ns?state=relative", "",
+			[]string{"config: line 1: coordinator: option state: ", `"relative": the path is relative`},
+		},
+		{
+			strings.Replace(begin, "://", "://user:secret@", 1) + "/ns", filepath.Join(dir, "none", "file"),
+			[]string{"its folder does not exist"},
+		},
 	} {
 		text := "coordinator: " + tt.coordinator
 		if tt.state != "" {
@@ -170,8 +192,10 @@ func TestBadState(t *testing.T) {
 		t.Errorf("opened was %q", o.urls)
 	}
 	for v, want := range map[string]string{
-		"relative.state":           `config: line 1: state is "relative.state": it is the absolute path of a file, for example /var/lib/orders/unalike.state`,
-		"file:///var/lib/x":        "config: line 1: state is not shown, as it may contain a password: it is the absolute path",
+		"relative.state": `config: line 1: state is "relative.state": it is the absolute path ` +
+			`of a file, for example /var/lib/orders/unalike.state`,
+		"file:///var/lib/x": "config: line 1: state is not shown, as it may contain a password: " +
+			"it is the absolute path",
 		"redis://u:secret@h/state": "it is the absolute path",
 	} {
 		_, err := Parse([]byte("state: " + v))
@@ -243,7 +267,7 @@ func TestStateFileOpening(t *testing.T) {
 			return ended
 		}
 		for _, fail := range []error{errors.New("not now"), nil} {
-			o.hold, o.fail = make(chan struct{}), fail
+			o.blocked, o.fail = make(chan struct{}), fail
 			first, cancelFirst := context.WithCancel(t.Context())
 			later, cancelLater := context.WithCancel(t.Context())
 			one, two, three := start(first), start(later), start(t.Context())
@@ -256,7 +280,7 @@ func TestStateFileOpening(t *testing.T) {
 				t.Errorf("the first one: %v", err)
 			}
 			synctest.Wait()
-			close(o.hold)
+			close(o.blocked)
 			if err := <-three; !errors.Is(err, fail) {
 				t.Errorf("the third one: %v, want %v", err, fail)
 			}
@@ -278,8 +302,10 @@ func TestStateLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := cfg.OpenOptions(cfg.Coordinator, "here")
-	lease := coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second,
-		RenewEvery: time.Second}
+	lease := coord.LeaseConfig{
+		TTL: 20 * time.Second, Horizon: 90 * time.Second,
+		RenewEvery: time.Second,
+	}
 	if want := (coord.OpenOptions{State: file, Lease: lease}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

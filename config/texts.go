@@ -44,7 +44,8 @@ func (c Config) NewTexts(store segment.Store, s segment.Config) (*Texts, error) 
 func (t *Texts) FillText(ctx context.Context, tag string, dst []string) (int, error) {
 	x, ok := t.all[tag]
 	if !ok {
-		return 0, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag, keyFormats)
+		return 0, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
+			keyFormats)
 	}
 	for i := range dst {
 		day, n, err := x.groups.Next(ctx)
@@ -86,7 +87,8 @@ func ParseFormats(v string) (map[string]segment.Format, error) {
 		tag = strings.Trim(tag, " ")
 		switch _, twice := all[tag]; {
 		case !ok || segment.CheckTag(tag) != nil:
-			return nil, errors.New("it is tags with formats, with commas between them, for example orders={YYYY-MM}-{n:6},invoices=INV{n:8}{97}")
+			return nil, errors.New("it is tags with formats, with commas between them, for example " +
+				"orders={YYYY-MM}-{n:6},invoices=INV{n:8}{97}")
 		case twice:
 			return nil, errors.New("a tag stands in it twice; name each once")
 		}
@@ -112,7 +114,8 @@ func showFormats(all map[string]segment.Format) string {
 func ParseZone(v string) (*time.Location, error) {
 	zone, err := time.LoadLocation(v)
 	if err != nil || v == "" || v == "Local" {
-		return nil, errors.New("it is the name of a time zone that this machine knows, for example UTC or Europe/Berlin")
+		return nil, errors.New("it is the name of a time zone that this machine knows, for example UTC " +
+			"or Europe/Berlin")
 	}
 	return zone, nil
 }

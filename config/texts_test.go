@@ -12,8 +12,9 @@ import (
 
 // TestTexts: tags that have a format give numbers in it, in the group of the zone.
 func TestTexts(t *testing.T) {
-	f := memory("texts")
-	c := parse(t, "store: memory://user:secret@texts\nformats: \"orders={YYYY-MM-DD}-{n:3}, line items=L{n:4}{luhn}\"\nzone: Europe/Berlin\n")
+	f := fakeStore("texts")
+	c := parse(t, "store: memory://user:secret@texts\nformats: \"orders={YYYY-MM-DD}-{n:3}, line "+
+		"items=L{n:4}{luhn}\"\nzone: Europe/Berlin\n")
 	s, err := c.OpenSegments(t.Context(), segment.Config{MaxStep: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +61,9 @@ func TestTextsErrors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	memory("unmade")
-	_, err := parse(t, "store: memory://u:secret@unmade\nformats: 'invoices={YY}-{n}'\n").OpenSegments(t.Context(), segment.Config{})
+	fakeStore("unmade")
+	_, err := parse(t, "store: memory://u:secret@unmade\nformats: 'invoices={YY}-{n}'\n").OpenSegments(
+		t.Context(), segment.Config{})
 	if !errors.Is(err, segment.ErrUnknownTag) ||
 		!strings.Contains(err.Error(), "config: line 2: formats") {
 		t.Errorf("a tag that is not there: %v", err)

@@ -5,7 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // unknown says that a key is none, what is known, and which one was meant most likely.
@@ -24,5 +24,5 @@ func unknown(key *yaml.Node) string {
 
 // nearest returns the key that s may be a misspelling of, or "".
 func nearest(s string) string {
-	return near.Key(s, Keys(), len(s)/3+1)
+	return spelling.Key(s, Keys(), len(s)/3+1)
 }

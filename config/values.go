@@ -32,7 +32,9 @@ func parseDuration(v string, least sign) (time.Duration, error) {
 	if least == orZero {
 		return 0, errors.New("it is 0s or a positive duration with a unit, for example 5ms")
 	}
-	return 0, errors.New("it is a positive duration with a unit, for example 15s or 500ms; leave the key out for the default")
+	return 0, errors.New("it is a positive duration with a unit, for example 15s or " +
+		"500ms; leave the " +
+		"key out for the default")
 }
 
 func showDuration(d time.Duration) string {
@@ -49,7 +51,8 @@ func showDuration(d time.Duration) string {
 func parseNumber(v string, least int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || strconv.Itoa(n) != v {
-		return 0, fmt.Errorf("it is a whole number from %d on, in plain digits, and at most %d", least, math.MaxInt)
+		return 0, fmt.Errorf("it is a whole number from %d on, in plain digits, and at most %d", least,
+			math.MaxInt)
 	}
 	return n, nil
 }
@@ -71,7 +74,9 @@ func parseRange(v string) (coord.Range, error) {
 		to, err2 = parseNumber(last, 0)
 	}
 	if !ok || err1 != nil || err2 != nil || to < from || last != "" && to-from == math.MaxInt {
-		return coord.Range{}, errors.New("it is the first and the last worker ID, for example 0-511, or 512- for all from 512 on")
+		return coord.Range{}, errors.New(
+			"it is the first and the last worker ID, for example 0-511, or " +
+				"512- for all from 512 on")
 	}
 	r := coord.Range{First: from}
 	if last != "" {
@@ -87,7 +92,8 @@ func parseTags(v string) ([]string, error) {
 		tag = strings.Trim(tag, " ")
 		switch {
 		case segment.CheckTag(tag) != nil:
-			return nil, fmt.Errorf("it is tags with commas between them, for example orders,invoices; each has 1 to %d characters of printable UTF-8", segment.MaxTag)
+			return nil, fmt.Errorf("it is tags with commas between them, for example orders,invoices; each "+
+				"has 1 to %d characters of printable UTF-8", segment.MaxTag)
 		case slices.Contains(tags, tag):
 			return nil, errors.New("a tag stands in it twice; name each once")
 		}

@@ -28,7 +28,8 @@ var (
 	ErrInvalid = errors.New("coord: invalid")
 	// ErrNamespaceClosed says that another namespace follows this one, see package
 	// follow, so that nothing is granted or extended in it any more. It is an [ErrInvalid].
-	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", ErrInvalid)
+	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the "+
+		"layout; another namespace follows it, use that one", ErrInvalid)
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("coord: coordinator closed")
 )
@@ -62,7 +63,8 @@ type NoWorkerIDError struct {
 
 // Error says how many worker IDs there are and when the next may be free.
 func (e *NoWorkerIDError) Error() string {
-	s := fmt.Sprintf("%v in namespace %q: %d of %d are held", ErrNoWorkerID, e.Namespace, e.InUse, e.Capacity)
+	s := fmt.Sprintf("%v in namespace %q: %d of %d are held", ErrNoWorkerID, e.Namespace, e.InUse,
+		e.Capacity)
 	if !e.Soonest.IsZero() {
 		s += "; the next is free at " + e.Soonest.UTC().Format(time.RFC3339Nano) + " unless it is renewed"
 	}
@@ -81,7 +83,8 @@ type QuarantinedError struct {
 
 // Error says until when nothing is granted.
 func (e *QuarantinedError) Error() string {
-	text := fmt.Sprintf("%v: nothing is granted in namespace %q before %s; service resumes by itself", ErrQuarantined, e.Namespace, e.Until.UTC().Format(time.RFC3339Nano))
+	text := fmt.Sprintf("%v: nothing is granted in namespace %q before %s; service resumes by itself",
+		ErrQuarantined, e.Namespace, e.Until.UTC().Format(time.RFC3339Nano))
 	if e.Reason != "" {
 		text += "; " + e.Reason
 	}
@@ -99,7 +102,8 @@ type LayoutMismatchError struct {
 
 // Error prints both layouts.
 func (e *LayoutMismatchError) Error() string {
-	return fmt.Sprintf("%v: namespace %q has layout %s, this generator has %s; use the stored layout or another namespace", ErrLayoutMismatch, e.Namespace, e.Stored, e.Wanted)
+	return fmt.Sprintf("%v: namespace %q has layout %s, this generator has %s; use the stored layout "+
+		"or another namespace", ErrLayoutMismatch, e.Namespace, e.Stored, e.Wanted)
 }
 
 // Unwrap returns [ErrLayoutMismatch].
@@ -120,14 +124,19 @@ type ClockSkewError struct {
 // Error prints both clocks and the bound.
 func (e *ClockSkewError) Error() string {
 	if !e.Until.IsZero() {
-		return fmt.Sprintf("%v: this machine says %s, the last renewals of the holders are of %s; at most %v apart is allowed; the holders may be dead, then their leases end by %s and service begins by itself; otherwise set the clock",
-			ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano), e.Max, e.Until.UTC().Format(time.RFC3339Nano))
+		return fmt.Sprintf("%v: this machine says %s, the last renewals of the holders are of %s; at "+
+			"most %v apart is allowed; the holders may be dead, then their leases end by %s and service "+
+			"begins by itself; otherwise set the clock",
+			ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano),
+			e.Max, e.Until.UTC().Format(time.RFC3339Nano))
 	}
 	source := e.Source
 	if source == "" {
 		source = "the coordinator"
 	}
-	return fmt.Sprintf("%v: this machine says %s, %s %s; at most %v apart is allowed; set the clock", ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), source, e.Reference.UTC().Format(time.RFC3339Nano), e.Max)
+	return fmt.Sprintf("%v: this machine says %s, %s %s; at most %v apart is allowed; set the clock",
+		ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), source,
+		e.Reference.UTC().Format(time.RFC3339Nano), e.Max)
 }
 
 // Unwrap returns [ErrClockSkew].

@@ -9,8 +9,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// memory is a coordinator of one's own: it leases worker IDs to the goroutines of a process.
-type memory struct {
+// inMemory is a coordinator of one's own: it leases worker IDs to the goroutines of a process.
+type inMemory struct {
 	mu     sync.Mutex
 	slots  map[int]slot
 	closed error
@@ -22,7 +22,7 @@ type slot struct { // what is stored of a worker ID
 	ends  time.Time     // of the lease
 }
 
-func (m *memory) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
+func (m *inMemory) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
 	defer m.lock()()
 	if err := cmp.Or(m.closed, ctx.Err(), req.Validate()); err != nil {
 		return g, err
@@ -41,20 +41,21 @@ func (m *memory) Acquire(ctx context.Context, req coord.Request) (g coord.Grant,
 	if free < 0 {
 		return g, coord.ErrNoWorkerID
 	}
-	g = coord.Grant{WorkerID: free, Generation: g.Generation + 1, Token: req.Token, NotBefore: g.NotAfter}
+	g = coord.Grant{WorkerID: free, Generation: g.Generation + 1, Token: req.Token,
+		NotBefore: g.NotAfter}
 	g.NotAfter = max(g.NotBefore, min(req.Until, req.LastTick))
 	m.slots[free] = slot{req, g, time.Now().Add(req.TTL)}
 	return g, nil
 }
 
-func (m *memory) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+func (m *inMemory) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 	return m.change(ctx, g, func(s *slot) {
 		s.grant.NotAfter = max(s.grant.NotAfter, min(until, s.req.LastTick))
 		s.ends = time.Now().Add(s.req.TTL)
 	})
 }
 
-func (m *memory) Release(ctx context.Context, g coord.Grant, last int64) error {
+func (m *inMemory) Release(ctx context.Context, g coord.Grant, last int64) error {
 	_, err := m.change(ctx, g, func(s *slot) {
 		s.grant.NotAfter = min(s.grant.NotAfter, max(last, s.grant.NotBefore))
 		s.grant.Token, s.ends = "", time.Time{}
@@ -62,7 +63,7 @@ func (m *memory) Release(ctx context.Context, g coord.Grant, last int64) error {
 	return err
 }
 
-func (m *memory) change(ctx context.Context, g coord.Grant, by func(*slot)) (coord.Grant, error) {
+func (m *inMemory) change(ctx context.Context, g coord.Grant, by func(*slot)) (coord.Grant, error) {
 	defer m.lock()()
 	s := m.slots[g.WorkerID]
 	same := g.Token != "" && g.Token == s.grant.Token && g.Generation == s.grant.Generation
@@ -74,6 +75,6 @@ func (m *memory) change(ctx context.Context, g coord.Grant, by func(*slot)) (coo
 	return s.grant, nil
 }
 
-func (m *memory) Close() error { defer m.lock()(); m.closed = coord.ErrClosed; return nil }
+func (m *inMemory) Close() error { defer m.lock()(); m.closed = coord.ErrClosed; return nil }
 
-func (m *memory) lock() func() { m.mu.Lock(); return m.mu.Unlock }
+func (m *inMemory) lock() func() { m.mu.Lock(); return m.mu.Unlock }

@@ -12,7 +12,7 @@ import (
 // example_coordinator_test.go, imports this package alone and passes package coordtest.
 func ExampleCoordinator() {
 	ctx := context.Background()
-	c := &memory{slots: map[int]slot{}}
+	c := &inMemory{slots: map[int]slot{}}
 	defer c.Close()
 	g, err := core.New(ctx, c, core.Config{})
 	if err != nil {
@@ -27,7 +27,8 @@ func ExampleCoordinator() {
 
 // A grant that is kept in a file can be used by the next process, with [coord.Resumer].
 func ExampleGrant_MarshalText() {
-	g := coord.Grant{WorkerID: 7, Generation: 3, Token: "4XTFQVZ2", NotBefore: 89120000, NotAfter: 89130000}
+	g := coord.Grant{WorkerID: 7, Generation: 3, Token: "4XTFQVZ2", NotBefore: 89120000,
+		NotAfter: 89130000}
 	text, err := g.MarshalText()
 	fmt.Println(string(text), err)
 
@@ -35,6 +36,6 @@ func ExampleGrant_MarshalText() {
 	err = read.UnmarshalText(text)
 	fmt.Println(read, err)
 	// Output:
-	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2" <nil>
-	// worker ID 7, generation 3, window (89120000, 89130000] <nil>
+	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2"
+	// <nil> worker ID 7, generation 3, window (89120000, 89130000] <nil>
 }

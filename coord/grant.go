@@ -24,7 +24,8 @@ type Grant struct {
 
 // String prints the grant for logs: worker ID, generation and window.
 func (g Grant) String() string {
-	return fmt.Sprintf("worker ID %d, generation %d, window (%d, %d]", g.WorkerID, g.Generation, g.NotBefore, g.NotAfter)
+	return fmt.Sprintf("worker ID %d, generation %d, window (%d, %d]", g.WorkerID, g.Generation,
+		g.NotBefore, g.NotAfter)
 }
 
 // LogValue implements [slog.LogValuer]. The token is not in it: whoever has that can go on

@@ -32,7 +32,8 @@ func (g Grant) MarshalText() ([]byte, error) {
 		return nil, err
 	}
 	//mutant:grant-text-end
-	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d notBefore=%d notAfter=%d token=%q",
+	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d notBefore=%d "+
+		"notAfter=%d token=%q",
 		grantVersion, g.WorkerID, g.Generation, g.NotBefore, g.NotAfter, g.Token), nil
 }
 
@@ -66,7 +67,8 @@ func (g Grant) check() error {
 	case g.NotBefore < 0:
 		return fmt.Errorf("%w: Grant.NotBefore is %d; a tick is 0 or more", ErrInvalid, g.NotBefore)
 	case g.NotAfter < g.NotBefore:
-		return fmt.Errorf("%w: Grant.NotAfter is %d and Grant.NotBefore is %d; a window does not end before it begins", ErrInvalid, g.NotAfter, g.NotBefore)
+		return fmt.Errorf("%w: Grant.NotAfter is %d and Grant.NotBefore is %d; a window does not end "+
+			"before it begins", ErrInvalid, g.NotAfter, g.NotBefore)
 	}
 	return nil
 }
@@ -75,11 +77,13 @@ func (g Grant) check() error {
 func parseGrant(text string) (Grant, error) {
 	rest, ok := strings.CutPrefix(text, "unalike-grant ")
 	if !ok {
-		return Grant{}, fmt.Errorf("%w: %.80q is not the text of a grant; that begins with %q", ErrInvalid, text, "unalike-grant "+grantVersion)
+		return Grant{}, fmt.Errorf("%w: %.80q is not the text of a grant; that begins with %q",
+			ErrInvalid, text, "unalike-grant "+grantVersion)
 	}
 	version, rest, _ := strings.Cut(rest, " ")
 	if version != grantVersion {
-		return Grant{}, fmt.Errorf("%w: the text of a grant has version %.80q and this program reads %s; use the program that has written it, or a newer one", ErrInvalid, version, grantVersion)
+		return Grant{}, fmt.Errorf("%w: the text of a grant has version %.80q and this program reads "+
+			"%s; use the program that has written it, or a newer one", ErrInvalid, version, grantVersion)
 	}
 	var g Grant
 	var found []string
@@ -92,13 +96,15 @@ func parseGrant(text string) (Grant, error) {
 			return Grant{}, fmt.Errorf("%w: the text of a grant has the field %q twice", ErrInvalid, name)
 		}
 		if err := g.set(name, value); err != nil {
-			return Grant{}, fmt.Errorf("%w: the text of a grant has the field %s=%.80s: %w", ErrInvalid, name, value, err)
+			return Grant{}, fmt.Errorf("%w: the text of a grant has the field %s=%.80s: %w", ErrInvalid,
+				name, value, err)
 		}
 		found, rest = append(found, name), after
 	}
 	for _, name := range grantFields {
 		if !slices.Contains(found, name) { //mutant:grant-text
-			return Grant{}, fmt.Errorf("%w: the text of a grant lacks the field %q; is it truncated?", ErrInvalid, name)
+			return Grant{}, fmt.Errorf("%w: the text of a grant lacks the field %q; is it truncated?",
+				ErrInvalid, name)
 		}
 	}
 	return g, nil
@@ -107,7 +113,8 @@ func parseGrant(text string) (Grant, error) {
 // cutField cuts name=value and the space after it from the front of a text. A value is
 // quoted, or has neither spaces nor quotes.
 func cutField(text string) (name, value, rest string, _ error) {
-	damaged := fmt.Errorf("%w: the text of a grant has %.80q, which is not name=value with a space after it", ErrInvalid, text)
+	damaged := fmt.Errorf("%w: the text of a grant has %.80q, which is not name=value with a "+
+		"space after it", ErrInvalid, text)
 	name, rest, ok := strings.Cut(text, "=")
 	if !ok || name == "" || strings.ContainsAny(name, "\" \t\r\n") {
 		return "", "", "", damaged

@@ -64,13 +64,15 @@ func (r Range) String() string {
 // worker IDs, or an error that wraps [ErrInvalid] if it does not fit.
 func (r Range) Within(capacity int) (Range, error) {
 	if r.First < 0 || r.First >= capacity {
-		return r, fmt.Errorf("%w: WorkerIDs.First is %d; the layout has worker IDs 0 to %d", ErrInvalid, r.First, capacity-1)
+		return r, fmt.Errorf("%w: WorkerIDs.First is %d; the layout has worker IDs 0 to %d", ErrInvalid,
+			r.First, capacity-1)
 	}
 	if r.Count == 0 {
 		r.Count = capacity - r.First
 	}
 	if r.Count < 0 || r.Count > capacity-r.First {
-		return r, fmt.Errorf("%w: WorkerIDs.Count is %d; from %d on the layout has %d worker IDs", ErrInvalid, r.Count, r.First, capacity-r.First)
+		return r, fmt.Errorf("%w: WorkerIDs.Count is %d; from %d on the layout has %d worker IDs",
+			ErrInvalid, r.Count, r.First, capacity-r.First)
 	}
 	return r, nil
 }
@@ -129,7 +131,9 @@ func (r LeaseRules) CheckHorizon(horizon time.Duration) error {
 	case horizon <= limit:
 		return nil
 	case !r.Surviving && horizon <= min(r.MaxDeclared, LongestHorizon):
-		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed without a state file: a longer one needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and a namespace that is declared with it (unalike init --max-horizon)",
+		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed without a state file: a longer one "+
+			"needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and "+
+			"a namespace that is declared with it (unalike init --max-horizon)",
 			ErrInvalid, horizon, limit)
 	}
 	return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, horizon, limit)

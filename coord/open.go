@@ -18,7 +18,8 @@ var schemes drivers.Table[opener]
 // from init, through package driver, which parses the URL. The coordinator owns whatever open
 // created and frees it in Close. If a scheme is registered twice, Open refuses that scheme and
 // says so. Register is safe for concurrent use.
-func Register(scheme string, open func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)) {
+func Register(scheme string, open func(ctx context.Context, rawURL string,
+	o OpenOptions) (Coordinator, error)) {
 	schemes.Register(scheme, open)
 }
 

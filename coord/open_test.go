@@ -24,10 +24,18 @@ func register(t *testing.T, scheme string, o opener) {
 
 func TestOpen(t *testing.T) {
 	refusal := errors.New("no such server")
-	register(t, "good", func(_ context.Context, u string, _ OpenOptions) (Coordinator, error) { return &stub{url: u}, nil })
-	register(t, "bad", func(context.Context, string, OpenOptions) (Coordinator, error) { return nil, refusal })
-	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) { return &stub{}, nil })
-	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) { return &stub{}, nil })
+	register(t, "good", func(_ context.Context, u string, _ OpenOptions) (Coordinator, error) {
+		return &stub{url: u}, nil
+	})
+	register(t, "bad", func(context.Context, string, OpenOptions) (Coordinator, error) {
+		return nil, refusal
+	})
+	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) {
+		return &stub{}, nil
+	})
+	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) {
+		return &stub{}, nil
+	})
 
 	if got := Schemes(); !slices.Equal(got, []string{"bad", "both", "good"}) {
 		t.Errorf("schemes are %v", got)
@@ -43,9 +51,11 @@ func TestOpen(t *testing.T) {
 		t.Errorf("a driver's refusal: %v", err)
 	}
 	for _, tt := range []struct{ url, want string }{
-		{"etcd3://u:geheim@h", `coord: invalid URL: unknown scheme "etcd3"; known are bad, both, good; a driver is made known by importing its package`},
+		{"etcd3://u:geheim@h", `coord: invalid URL: unknown scheme "etcd3"; known are bad, both, good; ` +
+			`a driver is made known by importing its package`},
 		{"both://h", `coord: invalid URL: scheme "both" is registered by 2 drivers; import one of them`},
-		{"good", `coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7`},
+		{"good", `coord: invalid URL: it has the form scheme://hosts/path?options, for example ` +
+			`static://?worker=7`},
 	} {
 		_, err := Open(t.Context(), tt.url, OpenOptions{})
 		wantInvalid(t, tt.url, err, tt.want)
@@ -54,5 +64,7 @@ func TestOpen(t *testing.T) {
 
 func TestOpenWithoutDrivers(t *testing.T) {
 	_, err := Open(t.Context(), "static://?worker=7", OpenOptions{})
-	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; no driver is known; a driver is made known by importing its package, here github.com/unalike-id/unalike/coord/static`)
+	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; `+
+		`no driver is known; a driver is made known by importing its package, here `+
+		`github.com/unalike-id/unalike/coord/static`)
 }

@@ -11,7 +11,7 @@ import (
 // TestOwnCoordinator: the coordinator of the example keeps the rules.
 func TestOwnCoordinator(t *testing.T) {
 	coordtest.Run(t, func(testing.TB) coordtest.Harness {
-		m := &memory{slots: map[int]slot{}}
+		m := &inMemory{slots: map[int]slot{}}
 		return coordtest.Harness{
 			Client: func(testing.TB, coord.Range) coord.Coordinator { return m },
 			Expire: func(_ testing.TB, g coord.Grant) {

@@ -19,11 +19,13 @@ func (r Request) Validate() error {
 	}
 	switch {
 	case r.Fingerprint == "":
-		return fmt.Errorf("%w: Request.Fingerprint is empty; it is the layout as core.Layout.String prints it", ErrInvalid)
+		return fmt.Errorf("%w: Request.Fingerprint is empty; it is the layout as "+
+			"core.Layout.String prints it", ErrInvalid)
 	case !utf8.ValidString(r.Fingerprint):
 		return fmt.Errorf("%w: Request.Fingerprint %q is not valid UTF-8", ErrInvalid, r.Fingerprint)
 	case r.Scale.Unit <= 0:
-		return fmt.Errorf("%w: Request.Scale.Unit is %d microseconds; it must be positive", ErrInvalid, r.Scale.Unit)
+		return fmt.Errorf("%w: Request.Scale.Unit is %d microseconds; it must be positive", ErrInvalid,
+			r.Scale.Unit)
 	case r.LastTick <= 0:
 		return fmt.Errorf("%w: Request.LastTick is %d; it must be positive", ErrInvalid, r.LastTick)
 	case r.TTL <= 0:
@@ -31,7 +33,8 @@ func (r Request) Validate() error {
 	case r.Ahead < 0:
 		return fmt.Errorf("%w: Request.Ahead is %d ticks; it must not be negative", ErrInvalid, r.Ahead)
 	case r.Workers.Count <= 0:
-		return fmt.Errorf("%w: Request.Workers.Count is %d; it must be positive", ErrInvalid, r.Workers.Count)
+		return fmt.Errorf("%w: Request.Workers.Count is %d; it must be positive", ErrInvalid,
+			r.Workers.Count)
 	}
 	_, err := r.Workers.Within(r.Capacity)
 	return err

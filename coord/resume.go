@@ -12,9 +12,9 @@ type Resumer interface {
 	// Whoever calls it has proved that the former holder is dead, by a locked file for
 	// example, and stamps only above the last tick that the former holder can have
 	// stamped: never at NotBefore of the result, which is that of g. A Release of the result
-	// passes that tick at least. In all else it is a renewal: it never lowers the end of the window, a floor above g.NotAfter makes the
-	// result a separate piece, and errors are those of Renew. If the outcome is unknown,
-	// the slot has either token; both windows are the caller's, and asking again with g or
-	// with the new token finds out which one.
+	// passes that tick at least. In all else it is a renewal: it never lowers the end of the window, a
+	// floor above g.NotAfter makes the result a separate piece, and errors are those of Renew. If the
+	// outcome is unknown, the slot has either token; both windows are the caller's, and asking again
+	// with g or with the new token finds out which one.
 	Resume(ctx context.Context, g Grant, token string, until int64) (Grant, error)
 }

@@ -68,40 +68,40 @@ func (g *Generator) count(a attempt) verdict {
 	return v
 }
 
-// hint remembers which stripe served a processor last, so that goroutines on
+// lastStripe remembers which stripe served a processor last, so that goroutines on
 // different processors keep to different stripes. Each has its line to itself, and is
 // written only when the processor moves on to another stripe.
-type hint struct {
+type lastStripe struct {
 	stripe atomic.Pointer[stripe]
 	_      [cacheLine - unsafe.Sizeof(uintptr(0))]byte
 }
 
-// newHints makes a hint for each processor. They begin at the stripes in turn.
-func newHints(stripes []*stripe) []hint {
+// newLastStripes makes a hint for each processor. They begin at the stripes in turn.
+func newLastStripes(stripes []*stripe) []lastStripe {
 	n := max(runtime.NumCPU(), runtime.GOMAXPROCS(0), len(stripes))
-	hints := make([]hint, 1<<bits.Len(uint(n-1)))
+	hints := make([]lastStripe, 1<<bits.Len(uint(n-1)))
 	for i := range hints {
 		hints[i].stripe.Store(stripes[i%len(stripes)])
 	}
 	return hints
 }
 
-// hint returns the hint of the processor that the caller runs on.
-func (g *Generator) hint() *hint {
-	return &g.hints[processor()&uint(len(g.hints)-1)]
+// lastStripe returns the hint of the processor that the caller runs on.
+func (g *Generator) lastStripe() *lastStripe {
+	return &g.lastStripes[processor()&uint(len(g.lastStripes)-1)]
 }
 
 // home returns the stripe that the caller asks first; nil: there is none.
 func (g *Generator) home() *stripe {
-	if len(g.hints) == 0 {
+	if len(g.lastStripes) == 0 {
 		return nil
 	}
-	return g.hint().stripe.Load()
+	return g.lastStripe().stripe.Load()
 }
 
 // moveOn makes the stripe after s the one that the caller's processor asks first, and returns it.
 func (g *Generator) moveOn(s *stripe) *stripe {
-	g.hint().stripe.Store(s.next)
+	g.lastStripe().stripe.Store(s.next)
 	return s.next
 }
 
@@ -126,17 +126,17 @@ func (g *Generator) grab(n int) attempt {
 // ask asks one stripe after the other for up to n IDs, from home on, until one has some. A
 // closed one may be in the middle of a change of its term: unless settle is set, it is not
 // waited for but passed over, and passed says so.
-func (g *Generator) ask(home *stripe, n int, settle bool) (best attempt, passed bool) {
+func (g *Generator) ask(home *stripe, n int, waits bool) (best attempt, passed bool) {
 	best.verdict = closed
 	for s, first := home, true; first || s != home; s, first = s.next, false {
-		if !settle && !s.open() {
+		if !waits && !s.open() {
 			passed = true
 			continue
 		}
 		a := g.take(s, n)
 		if a.verdict == issue {
 			if s != home {
-				g.hint().stripe.Store(s)
+				g.lastStripe().stripe.Store(s)
 			}
 			return a, passed
 		}
@@ -177,7 +177,7 @@ func (g *Generator) take(s *stripe, n int) attempt {
 			lost++
 			old, fresh = t.state.Load(), false
 		case v == closed:
-			latest := s.settle()
+			latest := s.awaitTerm()
 			if latest == t {
 				return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now}
 			}
@@ -186,7 +186,8 @@ func (g *Generator) take(s *stripe, n int) attempt {
 		case !fresh:
 			now, fresh = g.freshTick(), true
 		default:
-			return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now, tick: int64(next >> g.rule.shift)}
+			return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now,
+				tick: int64(next >> g.rule.shift)}
 		}
 	}
 }

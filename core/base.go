@@ -20,8 +20,10 @@ type notation struct {
 
 var (
 	base10 = newNotation("decimal", "0123456789", 0, "digits 0 to 9")
-	base62 = newNotation("base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, "letters and digits 0-9, A-Z and a-z")
-	base32 = newNotation("base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 13, "digits 0 to 9 and upper-case letters without I, L, O and U")
+	base62 = newNotation("base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+		11, "letters and digits 0-9, A-Z and a-z")
+	base32 = newNotation("base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 13,
+		"digits 0 to 9 and upper-case letters without I, L, O and U")
 )
 
 // newNotation fills in the table that gives the value of a digit, -1 for others.
@@ -77,7 +79,8 @@ func (n *notation) badCharacter(s string, i int) error {
 	case unicode.IsSpace(r):
 		return n.invalid(s, "it has white space, %q at byte %d; remove it", r, i)
 	case r > unicode.MaxASCII && unicode.IsDigit(r):
-		return n.invalid(s, "it has %q at byte %d, a digit of another script; allowed are %s", r, i, n.allowed)
+		return n.invalid(s, "it has %q at byte %d, a digit of another script; allowed are %s", r, i,
+			n.allowed)
 	case unicode.IsLower(r) && strings.ContainsRune(n.alphabet, unicode.ToUpper(r)):
 		return n.invalid(s, "it has the lower-case letter %q at byte %d; allowed are %s", r, i, n.allowed)
 	}

@@ -289,7 +289,7 @@ func TestConcurrentDisturbed(t *testing.T) {
 			}
 			close(stop)
 			done.Wait()
-			s.f.Heal()
+			s.f.Recover()
 			c.check(t)
 			if effects() == 0 {
 				t.Error("nothing was disturbed")

@@ -122,13 +122,17 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	}
 	switch n := len(identityOf(s.Lease.Identity, s.Stripes-1)); {
 	case s.Stripes > s.workers.Count:
-		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig, s.Stripes, s.workers.Count, s.workers)
+		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig,
+			s.Stripes, s.workers.Count, s.workers)
 	case rules.Workers > 0 && s.Stripes > rules.Workers:
-		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, rules.Workers)
+		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is "+
+			"configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, rules.Workers)
 	case s.Lead > s.Lease.Horizon/3:
-		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
+		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is "+
+			"allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
 	case n > coord.MaxName:
-		return s, fmt.Errorf("%w: Lease.Identity is %d bytes long with the number of a stripe; at most %d are allowed", ErrInvalidConfig, n, coord.MaxName)
+		return s, fmt.Errorf("%w: Lease.Identity is %d bytes long with the number of a stripe; at most "+
+			"%d are allowed", ErrInvalidConfig, n, coord.MaxName)
 	}
 	s.convert()
 	return s, nil
@@ -157,13 +161,17 @@ func (cfg Config) check(l Layout, unixMicro int64) error {
 	}
 	switch {
 	case cfg.Lead < 0 || cfg.Lead > 0 && cfg.Lead < l.Unit:
-		return fmt.Errorf("%w: Lead is %v; it must be 0 or at least the layout's unit, %v", ErrInvalidConfig, cfg.Lead, l.Unit)
+		return fmt.Errorf("%w: Lead is %v; it must be 0 or at least the layout's unit, %v",
+			ErrInvalidConfig, cfg.Lead, l.Unit)
 	case cfg.Lead > time.Minute || cfg.RollbackTolerance > time.Minute:
-		return fmt.Errorf("%w: Lead is %v and RollbackTolerance %v; at most %v is allowed", ErrInvalidConfig, cfg.Lead, cfg.RollbackTolerance, time.Minute)
+		return fmt.Errorf("%w: Lead is %v and RollbackTolerance %v; at most %v is allowed",
+			ErrInvalidConfig, cfg.Lead, cfg.RollbackTolerance, time.Minute)
 	case cfg.SequenceStart < 0 || cfg.SequenceStart > l.SequencesPerTick():
-		return fmt.Errorf("%w: SequenceStart is %d; 0 to %d are allowed with %d sequence bits", ErrInvalidConfig, cfg.SequenceStart, l.SequencesPerTick(), l.SequenceBits)
+		return fmt.Errorf("%w: SequenceStart is %d; 0 to %d are allowed with %d sequence bits",
+			ErrInvalidConfig, cfg.SequenceStart, l.SequencesPerTick(), l.SequenceBits)
 	case cfg.Stripes < 0 || cfg.Stripes > maxStripes:
-		return fmt.Errorf("%w: Stripes is %d; 1 to %d are allowed, 0 means 1", ErrInvalidConfig, cfg.Stripes, maxStripes)
+		return fmt.Errorf("%w: Stripes is %d; 1 to %d are allowed, 0 means 1", ErrInvalidConfig,
+			cfg.Stripes, maxStripes)
 	}
 	return nil
 }

@@ -74,8 +74,9 @@
 // the last renewal. Then it returns [ErrWindowEnded], and resumes by itself as soon
 // as the coordinator answers. A coordinator that has lost state, as a Redis that was
 // restarted may have, grants nothing at first: until then it is [ErrWindowNotOpen] where
-// the worker ID is still the generator's, and ErrWindowEnded where it is not. [Generator.Check] and [Generator.Health] tell how
-// things stand, and Config.OnChange is called when they change; [Generator.Ready] waits.
+// the worker ID is still the generator's, and ErrWindowEnded where it is not. [Generator.Check] and
+// [Generator.Health] tell how things stand, and Config.OnChange is called when they change;
+// [Generator.Ready] waits.
 //
 // # Tests of programs that use this package
 //

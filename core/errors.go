@@ -22,7 +22,9 @@ var (
 	ErrClockRollback = errors.New("core: clock stepped back")
 	// ErrSequenceExhausted is returned by TryNext if this tick's sequence is spent.
 	// Try again in the next tick, or call Next, which waits.
-	ErrSequenceExhausted = errors.New("core: sequence of this tick spent; try again in the next tick or call Next, which waits")
+	ErrSequenceExhausted = errors.New(
+		"core: sequence of this tick spent; try again in the next tick " +
+			"or call Next, which waits")
 	// ErrWindowNotOpen says that the window of the worker ID begins later than now:
 	// an earlier holder's window ends only then, or windows may be forgotten that do,
 	// which is so in a namespace that was not declared before its first use or has
@@ -38,7 +40,8 @@ var (
 	ErrWindowEnded = errors.New("core: issue window ended")
 	// ErrTimeExhausted says that the layout's time bits are spent. It is final: move
 	// to a layout with a later epoch or more time bits, in a new namespace.
-	ErrTimeExhausted = errors.New("core: time bits of the layout spent; use a layout with a later epoch or more time bits, in a new namespace")
+	ErrTimeExhausted = errors.New("core: time bits of the layout spent; use a layout with a later " +
+		"epoch or more time bits, in a new namespace")
 	// ErrInvalidConfig says that a Config or a Layout is wrong. The message names the
 	// field, its value and what is allowed.
 	ErrInvalidConfig = errors.New("core: invalid configuration")
@@ -69,7 +72,9 @@ type ClockRollbackError struct {
 
 // Error says how far the clock went back and what happens next.
 func (e *ClockRollbackError) Error() string {
-	return fmt.Sprintf("%v by %v: it says %s, the last ID of worker ID %d carries %s; %v is tolerated; service resumes by itself when the clock has caught up or another worker ID is leased",
+	return fmt.Sprintf("%v by %v: it says %s, the last ID of worker ID %d carries %s; %v is "+
+		"tolerated; service resumes by itself when the clock has caught up or another worker "+
+		"ID is leased",
 		ErrClockRollback, e.Last.Sub(e.Now), stamp(e.Now), e.WorkerID, stamp(e.Last), e.Tolerance)
 }
 
@@ -85,7 +90,9 @@ type WindowNotOpenError struct {
 
 // Error says when the window opens and what makes windows open late.
 func (e *WindowNotOpenError) Error() string {
-	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, and it is %s; until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; service resumes by itself then; if that is long, check this machine's clock",
+	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, and it is %s; until then an earlier "+
+		"holder's window lasts, or one that a new or emptied namespace may have forgotten; service "+
+		"resumes by itself then; if that is long, check this machine's clock",
 		ErrWindowNotOpen, e.WorkerID, stamp(e.Opens), stamp(e.Now))
 }
 
@@ -103,9 +110,11 @@ type NotStartedError struct {
 // Error says why there is no worker ID yet, and what has to happen.
 func (e *NotStartedError) Error() string {
 	if e.Cause == nil {
-		return fmt.Sprintf("%v: no worker ID is leased yet, the coordinator has not answered so far; service begins by itself", ErrNotStarted)
+		return fmt.Sprintf("%v: no worker ID is leased yet, the coordinator has not answered so far; "+
+			"service begins by itself", ErrNotStarted)
 	}
-	return fmt.Sprintf("%v: %v; %s", ErrNotStarted, e.Cause, outlook(e.Cause, "begin", "once a worker ID is leased"))
+	return fmt.Sprintf("%v: %v; %s", ErrNotStarted, e.Cause,
+		outlook(e.Cause, "begin", "once a worker ID is leased"))
 }
 
 // Unwrap returns [ErrNotStarted] and the cause.
@@ -162,16 +171,20 @@ func outlook(cause error, begins, leased string) string {
 	case errors.Is(cause, coord.ErrQuarantined):
 		return "service " + begins + "s by itself when the quarantine is over"
 	case leased != "" && errors.Is(cause, coord.ErrNoWorkerID):
-	case coord.Permanent(cause), errors.Is(cause, keeper.ErrBehind), errors.As(cause, &file), errors.As(cause, &link):
+	case coord.Permanent(cause), errors.Is(cause, keeper.ErrBehind), errors.As(cause, &file),
+		errors.As(cause, &link):
 		return "service " + begins + "s by itself once that is corrected"
 	}
 	if errors.Is(cause, keeper.ErrLate) {
-		return "service " + begins + "s by itself once the coordinator answers sooner; a longer Horizon bridges more"
+		return "service " + begins + "s by itself once the coordinator answers sooner; a " +
+			"longer Horizon " +
+			"bridges more"
 	}
 	if leased != "" {
 		return "service " + begins + "s by itself " + leased
 	}
-	return "service " + begins + "s by itself once the coordinator answers; check that it is up and reachable"
+	return "service " + begins + "s by itself once the coordinator answers; check that it is up " +
+		"and reachable"
 }
 
 // Unwrap returns [ErrWindowEnded] and the cause.

@@ -18,16 +18,16 @@ import (
 // after the lease's TTL.
 type Generator struct {
 	// Read on every call, and not written after New.
-	clock     clock.Clock
-	fresher   clock.Fresher // the clock, if its reading may be stale
-	scale     clock.Scale
-	rule      rule
-	idShift   uint8 // worker and sequence bits together
-	tolerance time.Duration
-	only      *stripe // the stripe, if there is one alone
-	stripes   []*stripe
-	hints     []hint // the stripe that each processor asks first; a power of two of them
-	log       *slog.Logger
+	clock       clock.Clock
+	fresher     clock.Fresher // the clock, if its reading may be stale
+	scale       clock.Scale
+	rule        rule
+	idShift     uint8 // worker and sequence bits together
+	tolerance   time.Duration
+	only        *stripe // the stripe, if there is one alone
+	stripes     []*stripe
+	lastStripes []lastStripe // the stripe that each processor asks first; a power of two of them
+	log         *slog.Logger
 
 	_ [cacheLine]byte
 	// Written when a tick is left, at most once a tick and worker ID.
@@ -70,7 +70,7 @@ func newGenerator(s *settings) *Generator {
 	for i, st := range g.stripes {
 		st.next = g.stripes[(i+1)%len(g.stripes)]
 	}
-	g.hints = newHints(g.stripes)
+	g.lastStripes = newLastStripes(g.stripes)
 	if len(g.stripes) == 1 {
 		g.only = g.stripes[0]
 	}
@@ -187,7 +187,8 @@ func (g *Generator) Close(ctx context.Context) error {
 		select {
 		case <-over:
 		case <-ctx.Done():
-			return fmt.Errorf("core: closing a generator: another call of Close has not ended yet: %w", context.Cause(ctx))
+			return fmt.Errorf("core: closing a generator: another call of Close has not ended yet: %w",
+				context.Cause(ctx))
 		}
 	}
 	return g.endErr

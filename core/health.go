@@ -67,9 +67,10 @@ type WorkerHealth struct {
 
 // ErrorCounts counts the errors that a generator returned, by kind.
 type ErrorCounts struct {
-	NotStarted        uint64 `json:"not_started"`
-	ClockRollback     uint64 `json:"clock_rollback"`
-	SequenceExhausted uint64 `json:"sequence_exhausted"` // by TryNext, or a context that ended meanwhile
+	NotStarted    uint64 `json:"not_started"`
+	ClockRollback uint64 `json:"clock_rollback"`
+	// by TryNext, or a context that ended meanwhile
+	SequenceExhausted uint64 `json:"sequence_exhausted"`
 	WindowNotOpen     uint64 `json:"window_not_open"`
 	WindowEnded       uint64 `json:"window_ended"`
 	TimeExhausted     uint64 `json:"time_exhausted"`

@@ -21,7 +21,8 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		Rollbacks   uint64         `json:"rollbacks"`
 		Warnings    []string       `json:"warnings,omitempty"`
 	}{
-		h.Healthy, h.Closed, text(h.Err), h.Workers, h.LastRenewal, h.WindowLeft.Seconds(), h.Lead.Seconds(),
+		h.Healthy, h.Closed, text(h.Err), h.Workers, h.LastRenewal, h.WindowLeft.Seconds(),
+		h.Lead.Seconds(),
 		h.Issued, h.Errors, h.Rollbacks, h.Warnings,
 	})
 }

@@ -58,7 +58,8 @@ func ParseID(s string) (ID, error) { return parse(&base10, s) }
 // fromInt64 returns v as an ID unless it is negative.
 func fromInt64(v int64) (ID, error) {
 	if v < 0 {
-		return 0, fmt.Errorf("%w: it is negative, %d; IDs are 0 to %d", ErrInvalidID, v, int64(math.MaxInt64))
+		return 0, fmt.Errorf("%w: it is negative, %d; IDs are 0 to %d", ErrInvalidID, v,
+			int64(math.MaxInt64))
 	}
 	return ID(v), nil
 }

@@ -33,7 +33,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	case err != nil:
 		return jsonError(data, err)
 	case v >= maxJSONNumber:
-		return fmt.Errorf("%w: the JSON number %d is 2^53 or more and may have been rounded; write it as a string, %q", ErrInvalidID, v, v)
+		return fmt.Errorf("%w: the JSON number %d is 2^53 or more and may have been rounded; write it "+
+			"as a string, %q", ErrInvalidID, v, v)
 	}
 	*id = v
 	return nil
@@ -57,5 +58,6 @@ func jsonError(data []byte, cause error) error {
 	default:
 		return cause
 	}
-	return fmt.Errorf("%w: the JSON value is %s; an ID is a string of digits or a whole number below 2^53", ErrInvalidID, kind)
+	return fmt.Errorf("%w: the JSON value is %s; an ID is a string of digits or a whole "+
+		"number below 2^53", ErrInvalidID, kind)
 }

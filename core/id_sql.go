@@ -33,7 +33,9 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return id.set(parse(&base10, v))
 	case nil:
-		return fmt.Errorf("%w: the column is NULL; for a column that may be NULL scan into sql.Null[core.ID]", ErrInvalidID)
+		return fmt.Errorf("%w: the column is NULL; for a column that may be NULL scan into "+
+			"sql.Null[core.ID]", ErrInvalidID)
 	}
-	return fmt.Errorf("%w: the column is a %T; a 64-bit integer or a text of decimal digits is needed", ErrInvalidID, src)
+	return fmt.Errorf("%w: the column is a %T; a 64-bit integer or a text of decimal digits is needed",
+		ErrInvalidID, src)
 }

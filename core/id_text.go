@@ -60,11 +60,13 @@ func (id ID) MarshalBinary() ([]byte, error) {
 // [encoding.BinaryUnmarshaler].
 func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != binarySize {
-		return fmt.Errorf("%w: the binary form has %d bytes instead of %d", ErrInvalidID, len(data), binarySize)
+		return fmt.Errorf("%w: the binary form has %d bytes instead of %d", ErrInvalidID, len(data),
+			binarySize)
 	}
 	v := binary.BigEndian.Uint64(data)
 	if v > math.MaxInt64 {
-		return fmt.Errorf("%w: the binary form %x has its highest bit set, which makes it negative; check that the bytes are big-endian", ErrInvalidID, data)
+		return fmt.Errorf("%w: the binary form %x has its highest bit set, which makes it negative; "+
+			"check that the bytes are big-endian", ErrInvalidID, data)
 	}
 	*id = ID(v)
 	return nil

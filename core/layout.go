@@ -29,8 +29,9 @@ const (
 // a namespace: IDs of two layouts in one table can be equal.
 //
 // Layout is a value. None of its methods blocks, and all but
-// [Layout.UnmarshalText], which changes its receiver, are safe for concurrent use. The zero Layout is not valid by itself. Compare layouts by
-// [Layout.String] rather than by ==, because equal times can differ as Go values.
+// [Layout.UnmarshalText], which changes its receiver, are safe for concurrent use. The zero Layout
+// is not valid by itself. Compare layouts by [Layout.String] rather than by ==, because equal times
+// can differ as Go values.
 type Layout struct {
 	// Epoch is the moment at which tick 0 begins: whole milliseconds, from
 	// 1970-01-01 on, not in the future when a generator starts.
@@ -94,13 +95,15 @@ func (l Layout) Validate() error {
 	case l.Unit%time.Millisecond != 0:
 		return invalidLayout("Unit is %v; it must be a whole number of milliseconds", l.Unit)
 	case l.TimeBits == 0:
-		return invalidLayout("TimeBits is 0; it must be at least 1, and 41 bits of milliseconds last 69 years")
+		return invalidLayout("TimeBits is 0; it must be at least 1, and 41 bits of milliseconds " +
+			"last 69 years")
 	case l.WorkerBits > maxFieldBits:
 		return invalidLayout("WorkerBits is %d; 0 to %d are allowed", l.WorkerBits, maxFieldBits)
 	case l.SequenceBits == 0 || l.SequenceBits > maxFieldBits:
 		return invalidLayout("SequenceBits is %d; 1 to %d are allowed", l.SequenceBits, maxFieldBits)
 	case l.bits() > maxBits:
-		return invalidLayout("TimeBits %d, WorkerBits %d and SequenceBits %d are %d bits together; at most %d are allowed, because the sign bit stays 0",
+		return invalidLayout("TimeBits %d, WorkerBits %d and SequenceBits %d are %d bits together; at "+
+			"most %d are allowed, because the sign bit stays 0",
 			l.TimeBits, l.WorkerBits, l.SequenceBits, l.bits(), maxBits)
 	}
 	return nil
@@ -111,16 +114,20 @@ func (l Layout) checkEpochValue() error {
 	unix := time.Unix(0, 0)
 	switch {
 	case l.Epoch.IsZero():
-		return invalidLayout("Epoch is not set; choose a moment in the past, for example 2024-01-01T00:00:00Z")
+		return invalidLayout("Epoch is not set; choose a moment in the past, for example " +
+			"2024-01-01T00:00:00Z")
 	case l.Epoch.Before(unix) || l.Epoch.UTC().Year() > 9999:
-		return invalidLayout("Epoch is %s; it must lie between 1970-01-01T00:00:00Z and the end of the year 9999", formatEpoch(l.Epoch))
+		return invalidLayout("Epoch is %s; it must lie between 1970-01-01T00:00:00Z and the end of "+
+			"the year 9999", formatEpoch(l.Epoch))
 	case !l.Epoch.Equal(unix) && l.Epoch.Before(unix.AddDate(0, 2, 0)):
 		// A count of seconds of our days, taken for milliseconds, falls into the first
 		// weeks of 1970. The very start of 1970 is a deliberate choice, though.
-		return invalidLayout("Epoch is %s, which looks like seconds instead of milliseconds: %d s after 1970 is %s; use time.Unix for seconds and time.UnixMilli for milliseconds",
+		return invalidLayout("Epoch is %s, which looks like seconds instead of milliseconds: %d s after "+
+			"1970 is %s; use time.Unix for seconds and time.UnixMilli for milliseconds",
 			formatEpoch(l.Epoch), l.Epoch.UnixMilli(), formatEpoch(time.Unix(l.Epoch.UnixMilli(), 0)))
 	case l.Epoch.Nanosecond()%int(time.Millisecond) != 0:
-		return invalidLayout("Epoch is %s; it must be a whole number of milliseconds", formatEpoch(l.Epoch))
+		return invalidLayout("Epoch is %s; it must be a whole number of milliseconds",
+			formatEpoch(l.Epoch))
 	}
 	return nil
 }
@@ -129,7 +136,8 @@ func (l Layout) checkEpochValue() error {
 // generator's clock. It expects a layout that passes Validate.
 func (l Layout) checkEpoch(now time.Time) error {
 	if l.Epoch.After(now) {
-		return invalidLayout("Epoch is %s, but the clock says %s; choose an epoch in the past, or set the clock",
+		return invalidLayout("Epoch is %s, but the clock says %s; choose an epoch in the past, or "+
+			"set the clock",
 			formatEpoch(l.Epoch), now.UTC().Format(time.RFC3339Nano))
 	}
 	return nil

@@ -21,10 +21,12 @@ func (l Layout) Compose(t time.Time, worker, sequence int) (ID, error) {
 	tick := l.scale().Tick(clampMicro(t))
 	switch {
 	case tick < 0:
-		return 0, fmt.Errorf("core: time %s is before the layout's epoch %s; a later time or another layout is needed",
+		return 0, fmt.Errorf("core: time %s is before the layout's epoch %s; a later time or another "+
+			"layout is needed",
 			formatEpoch(t), formatEpoch(l.Epoch))
 	case tick > l.lastTick():
-		return 0, fmt.Errorf("core: time %s is not before %s, when the layout's %d time bits are spent; an earlier time or another layout is needed",
+		return 0, fmt.Errorf("core: time %s is not before %s, when the layout's %d time bits are spent; "+
+			"an earlier time or another layout is needed",
 			formatEpoch(t), formatEpoch(l.Expires()), l.TimeBits)
 	case worker < 0 || int64(worker) > maxWorker:
 		return 0, fmt.Errorf("core: worker ID is %d; layout %v allows 0 to %d", worker, l, maxWorker)
@@ -59,7 +61,8 @@ func (l Layout) pack(tick, worker, sequence int64) ID {
 // unpack takes an ID apart.
 func (l Layout) unpack(id ID) (tick, worker, sequence int64) {
 	v := int64(id)
-	return v >> (l.WorkerBits + l.SequenceBits), v >> l.SequenceBits & lowBits(l.WorkerBits), v & lowBits(l.SequenceBits)
+	return v >> (l.WorkerBits + l.SequenceBits), v >> l.SequenceBits & lowBits(l.WorkerBits),
+		v & lowBits(l.SequenceBits)
 }
 
 // clampMicro is t in microseconds since 1970, saturated where that does not fit.

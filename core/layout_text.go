@@ -5,11 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // layoutForm is the example that errors about the text form print.
-const layoutForm = "time/worker/sequence bits/unit/epoch, for example 41/10/12/1ms/2024-01-01T00:00:00Z"
+const layoutForm = "time/worker/sequence bits/unit/epoch, for example " +
+	"41/10/12/1ms/2024-01-01T00:00:00Z"
 
 // namedLayouts are the layouts that have a name in [ParseLayout].
 var namedLayouts = []struct {
@@ -69,7 +70,8 @@ func ParseLayout(s string) (Layout, error) {
 	parts := strings.SplitN(s, "/", 5)
 	if len(parts) != 5 {
 		names := LayoutNames()
-		return Layout{}, invalidLayout("%.80q is neither a name (%s) nor of the form %s%s", s, strings.Join(names, ", "), layoutForm, near.Hint(s, names))
+		return Layout{}, invalidLayout("%.80q is neither a name (%s) nor of the form %s%s", s,
+			strings.Join(names, ", "), layoutForm, spelling.DidYouMean(s, names))
 	}
 	var l Layout
 	for i, field := range []struct {
@@ -78,16 +80,20 @@ func ParseLayout(s string) (Layout, error) {
 	}{{"time bits", &l.TimeBits}, {"worker bits", &l.WorkerBits}, {"sequence bits", &l.SequenceBits}} {
 		n, err := strconv.ParseUint(parts[i], 10, 8)
 		if err != nil || n > maxBits {
-			return Layout{}, invalidLayout("the %s in %.80q are %.80q; they are a number from 0 to %d", field.name, s, parts[i], maxBits)
+			return Layout{}, invalidLayout("the %s in %.80q are %.80q; they are a number from 0 to %d",
+				field.name, s, parts[i], maxBits)
 		}
 		*field.bits = uint8(n)
 	}
 	var err error
 	if l.Unit, err = time.ParseDuration(parts[3]); err != nil {
-		return Layout{}, invalidLayout("the unit in %.80q is %.80q; it is a duration of whole milliseconds, for example 1ms or 10ms", s, parts[3])
+		return Layout{}, invalidLayout(
+			"the unit in %.80q is %.80q; it is a duration of whole milliseconds, for example 1ms or 10ms", s,
+			parts[3])
 	}
 	if l.Epoch, err = time.Parse(time.RFC3339Nano, parts[4]); err != nil {
-		return Layout{}, invalidLayout("the epoch in %.80q is %.80q; it is a moment in UTC, for example 2024-01-01T00:00:00Z", s, parts[4])
+		return Layout{}, invalidLayout("the epoch in %.80q is %.80q; it is a moment in UTC, for example "+
+			"2024-01-01T00:00:00Z", s, parts[4])
 	}
 	l.Epoch = l.Epoch.UTC()
 	if err := l.Validate(); err != nil {

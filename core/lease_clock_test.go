@@ -12,10 +12,10 @@ import (
 func TestStepBackWithoutAFreeWorkerIDIsReportedOnceAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1))
-		settle(3 * time.Second)
+		letSettled(3 * time.Second)
 		last, lastAt := g.next(), g.clock.Time()
 		g.clock.Step(-10 * time.Second)
-		settle(time.Second)
+		letSettled(time.Second)
 		for range 5 {
 			began := time.Now()
 			_, err := g.NextContext(t.Context())
@@ -27,9 +27,9 @@ func TestStepBackWithoutAFreeWorkerIDIsReportedOnceAndEnds(t *testing.T) {
 				"worker ID 0 carries %s; 5ms is tolerated; service resumes by itself when the clock has "+
 				"caught up or another worker ID is leased",
 				lastAt.Sub(now), at(now), at(lastAt)), core.ErrClockRollback)
-			settle(500 * time.Millisecond)
+			letSettled(500 * time.Millisecond)
 		}
-		settle(8 * time.Second)
+		letSettled(8 * time.Second)
 		if id := g.next(); id <= last {
 			t.Errorf("after %d came %d", last, id)
 		}

@@ -15,7 +15,7 @@ func TestCloseEndsWaitsAtOnceEvenIfTheBackEndHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1))
 		g.fake.Outage(true)
-		settle(leaseHorizon + 10*time.Millisecond)
+		letSettled(leaseHorizon + 10*time.Millisecond)
 		ended := make(chan time.Time, 2)
 		for _, name := range []string{"NextContext", "Ready"} {
 			go func() {
@@ -25,12 +25,12 @@ func TestCloseEndsWaitsAtOnceEvenIfTheBackEndHangs(t *testing.T) {
 				ended <- time.Now()
 			}()
 		}
-		settle(10 * time.Millisecond)
+		letSettled(10 * time.Millisecond)
 		began := time.Now()
 		_ = g.Close(t.Context()) // its error is the next test's
 		for range 2 {
-			if late := (<-ended).Sub(began); late > 10*time.Millisecond {
-				t.Errorf("a wait ended %v after Close was called", late)
+			if delay := (<-ended).Sub(began); delay > 10*time.Millisecond {
+				t.Errorf("a wait ended %v after Close was called", delay)
 			}
 		}
 	})

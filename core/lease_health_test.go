@@ -17,11 +17,11 @@ func TestReadyFollowsTheWindow(t *testing.T) {
 		only, cancel := context.WithCancel(t.Context())
 		cancel() // Ready only looks
 		g.fake.Refuse(true)
-		settle(20 * time.Second)
+		letSettled(20 * time.Second)
 		if err := g.Ready(only); err != nil {
 			t.Errorf("Ready inside the window: %v", err)
 		}
-		settle(15 * time.Second)
+		letSettled(15 * time.Second)
 		if err := g.Ready(only); !errors.Is(err, core.ErrWindowEnded) ||
 			!errors.Is(err, context.Canceled) {
 			t.Errorf("Ready after the window: %v", err)
@@ -40,17 +40,17 @@ func TestReadyFollowsTheWindow(t *testing.T) {
 func TestCheckOnlyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1))
-		settle(time.Second)
+		letSettled(time.Second)
 		g.clock.Step(time.Hour)
 		began := time.Now()
 		if err := g.Check(); !errors.Is(err, core.ErrWindowEnded) || time.Since(began) != 0 {
 			t.Errorf("Check took %v: %v", time.Since(began), err)
 		}
-		settle(100 * time.Millisecond)
+		letSettled(100 * time.Millisecond)
 		if err := g.Check(); err != nil {
 			t.Errorf("the keeper was not told: %v", err)
 		}
-		settle(time.Second)
+		letSettled(time.Second)
 		g.clock.Step(time.Hour)
 		began = time.Now()
 		if err := g.Ready(t.Context()); err != nil || time.Since(began) > 100*time.Millisecond {
@@ -67,7 +67,7 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 		}
 		started := time.Now()
 		g.fake.Refuse(true)
-		settle(10 * time.Second)
+		letSettled(10 * time.Second)
 
 		h := g.Health()
 		w := h.Workers[0]
@@ -83,7 +83,7 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 			t.Errorf("started at %v: %+v", started, h)
 		}
 
-		settle(21 * time.Second)
+		letSettled(21 * time.Second)
 		for range 3 {
 			_, _ = g.Next()
 		}
@@ -96,7 +96,7 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 		}
 
 		g.fake.Refuse(false)
-		settle(2 * time.Second)
+		letSettled(2 * time.Second)
 		h = g.Health()
 		if !h.Healthy || h.Err != nil || h.Workers[0].Failing != nil ||
 			time.Since(h.LastRenewal) > 2*time.Second || h.WindowLeft < leaseHorizon-2*time.Second {
@@ -111,10 +111,10 @@ func TestPieceIsNoRenewal(t *testing.T) {
 		g := lease(t, newFake(1))
 		start := time.Now()
 		g.fake.RaiseFloor(g.tick() + 32_000)
-		settle(25 * time.Second)
+		letSettled(25 * time.Second)
 		g.fake.Refuse(true)
 		renewed := g.Health().LastRenewal
-		settle(8 * time.Second)
+		letSettled(8 * time.Second)
 		g.next()
 		h := g.Health()
 		if w := h.Workers[0]; !w.Since.Equal(start) || !w.LastRenewal.Equal(renewed) ||

@@ -54,8 +54,8 @@ func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
 			opens := ahead(t, f, leaseConfig(nil).Layout, wait)
 			g := lease(t, f, keep, func(cfg *core.Config) { cfg.RollbackTolerance = time.Minute })
 			// A reading of the clock is cut to the microsecond.
-			if late := time.Since(opens); late < 0 || late > time.Microsecond {
-				t.Errorf("New returned %v after the window had opened", late)
+			if delay := time.Since(opens); delay < 0 || delay > time.Microsecond {
+				t.Errorf("New returned %v after the window had opened", delay)
 			}
 			if p := g.cfg.Layout.Decompose(g.next()); !p.Time.Equal(opens) || p.Sequence != 0 {
 				t.Errorf("the first ID is of %v, the window opened at %v", p, opens)
@@ -112,7 +112,7 @@ func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keep, lines := journal()
 		leaseOf(t, warned{newFake(2).Client()}, nil, keep, func(cfg *core.Config) { cfg.Stripes = 2 })
-		settle(time.Minute)
+		letSettled(time.Minute)
 		for _, w := range []string{"first thing", "second thing"} {
 			want := `level=WARN msg="the coordinator, as it is configured, does not protect against ` +
 				`everything" warning="` + w + `"`
@@ -184,7 +184,7 @@ func TestStripesWithEnoughWorkerIDsShareThem(t *testing.T) {
 			t.Errorf("held are %v", h)
 		}
 		g.fake.Steal(0)
-		settle(time.Second)
+		letSettled(time.Second)
 		for range 100 { // two of three go on
 			g.next()
 		}

@@ -44,7 +44,7 @@ func TestHealthShowsTheLongerWindow(t *testing.T) {
 		o := &outlasting{FakeClient: f.Client()}
 		g := leaseOf(t, o, f)
 		taken := time.Now()
-		settle(5 * time.Second)
+		letSettled(5 * time.Second)
 		away := errors.New("it is away")
 		now := g.tick()
 		shows := func(long coord.Outage, none bool) core.WorkerHealth {
@@ -80,7 +80,7 @@ func TestHealthShowsTheLongerWindow(t *testing.T) {
 		}
 		f.Refuse(true)
 		o.set(coord.Outage{NotAfter: now, Renewed: renewed, Failing: away}, false)
-		settle(leaseHorizon + time.Second)
+		letSettled(leaseHorizon + time.Second)
 		_, err := g.Next()
 		if ended, ok := errors.AsType[*core.WindowEndedError](err); !ok || !ended.Renewed.Equal(renewed) {
 			t.Errorf("the last renewal was at %v: %v", renewed, err)

@@ -55,7 +55,7 @@ func TestEndOfTheWindowSaysWhatHasToHappen(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := lease(t, newFake(1))
 				g.fake.Fail(coordtest.Renew, tt.cause, coordtest.Forever)
-				settle(leaseHorizon + leaseEvery)
+				letSettled(leaseHorizon + leaseEvery)
 				_ = g.ended(tt.want, tt.cause)
 			})
 		})
@@ -80,7 +80,7 @@ func TestLossInAMovedNamespaceDoesNotPromiseService(t *testing.T) {
 		g := lease(t, newFake(1))
 		g.fake.Fail(coordtest.Acquire, coord.ErrNamespaceClosed, coordtest.Forever)
 		g.fake.Steal(0)
-		settle(time.Second)
+		letSettled(time.Second)
 		_ = g.ended("service does not resume in this namespace", coord.ErrNamespaceClosed)
 	})
 }
@@ -101,7 +101,7 @@ func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
 		g := leaseOf(t, c, nil)
 		c.last = g.tick() + time.Minute.Milliseconds()
 		g.clock.Step(time.Hour)
-		settle(20 * time.Second)
+		letSettled(20 * time.Second)
 		const want = ": the coordinator renews, but the window that it gives is over by this " +
 			"machine's clock: compare the two clocks; last renewed "
 		err := g.ended("service resumes by itself once that is corrected")
@@ -119,7 +119,7 @@ func TestRepliesThatComeTooLateAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1), func(cfg *core.Config) { cfg.Lease.Horizon = 3 * time.Second })
 		g.fake.DelayReplies(coordtest.Renew, 4*time.Second, coordtest.Forever)
-		settle(time.Minute)
+		letSettled(time.Minute)
 		_ = g.ended("service resumes by itself once the coordinator answers sooner; a longer Horizon " +
 			"bridges more")
 	})

@@ -99,8 +99,8 @@ func (g *leased) next() core.ID {
 	return id
 }
 
-// settle lets time pass, and everything in the bubble come to rest.
-func settle(d time.Duration) {
+// letSettled lets time pass, and everything in the bubble come to rest.
+func letSettled(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -124,12 +124,12 @@ func at(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") 
 func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(2))
-		settle(2 * time.Second)
+		letSettled(2 * time.Second)
 		last := g.next()
 		acquired := g.fake.CallsOf(coordtest.Acquire)[0]
 		g.fake.DelayReplies(coordtest.Acquire, time.Second, 1)
 		g.fake.Steal(0)
-		settle(10 * time.Millisecond)
+		letSettled(10 * time.Millisecond)
 
 		_, err := g.Next()
 		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 was given up at %s: "+
@@ -143,7 +143,7 @@ func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 			t.Errorf("a worker ID that is lost has a window left: %+v", h)
 		}
 
-		settle(time.Second)
+		letSettled(time.Second)
 		id := g.next()
 		if p := g.cfg.Layout.Decompose(id); p.WorkerID != 1 || id <= last {
 			t.Errorf("after %d came %d of worker ID %d", last, id, p.WorkerID)
@@ -155,11 +155,11 @@ func TestLossAfterAnOutageIsNamedAndNotTheOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1))
 		g.fake.Refuse(true)
-		settle(2 * leaseEvery)
+		letSettled(2 * leaseEvery)
 		g.fake.Steal(0)
 		g.fake.Refuse(false)
 		g.fake.DelayReplies(coordtest.Acquire, 4*time.Second, 1)
-		settle(1100 * time.Millisecond)
+		letSettled(1100 * time.Millisecond)
 		if _, err := g.Next(); !errors.Is(err, coord.ErrLeaseLost) ||
 			errors.Is(err, coordtest.ErrUnreachable) {
 			t.Errorf("Next: %v", err)
@@ -176,7 +176,7 @@ func TestOutageWithinTheHorizonFailsNoCall(t *testing.T) {
 				g := lease(t, newFake(1))
 				var last core.ID
 				work := func(d time.Duration) {
-					for end := time.Now().Add(d); time.Now().Before(end); settle(50 * time.Millisecond) {
+					for end := time.Now().Add(d); time.Now().Before(end); letSettled(50 * time.Millisecond) {
 						id := g.next()
 						if id <= last {
 							t.Fatalf("after %d came %d", last, id)
@@ -203,14 +203,14 @@ func TestOutageWithinTheHorizonFailsNoCall(t *testing.T) {
 func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(1))
-		settle(12 * time.Second)
+		letSettled(12 * time.Second)
 		last := g.next()
 		g.fake.Refuse(true)
 		renewals := g.fake.CallsOf(coordtest.Renew)
 		renewed := renewals[len(renewals)-1].At
-		settle(time.Until(renewed.Add(leaseHorizon)))
+		letSettled(time.Until(renewed.Add(leaseHorizon)))
 		g.next() // the last tick of the window
-		settle(time.Millisecond)
+		letSettled(time.Millisecond)
 
 		_, err := g.Next()
 		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: "+
@@ -237,8 +237,8 @@ func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 		healed := time.Now().Add(20 * time.Second)
 		time.AfterFunc(20*time.Second, func() { g.fake.Refuse(false) })
 		id, err := g.NextContext(t.Context())
-		if late := time.Since(healed); err != nil || id <= last || late < 0 || late > 2*time.Second {
-			t.Errorf("NextContext: %d, %v, %v after the outage", id, err, late)
+		if delay := time.Since(healed); err != nil || id <= last || delay < 0 || delay > 2*time.Second {
+			t.Errorf("NextContext: %d, %v, %v after the outage", id, err, delay)
 		}
 	})
 }

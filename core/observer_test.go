@@ -37,35 +37,35 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 			}
 			told = nil
 		}
-		settle(time.Minute)
+		letSettled(time.Minute)
 		expect() // renewals are no change
 
 		g.fake.Refuse(true)
-		settle(40 * time.Second)
+		letSettled(40 * time.Second)
 		expect(change{0, core.ErrWindowEnded})
 		g.fake.Refuse(false)
-		settle(2 * time.Second)
+		letSettled(2 * time.Second)
 		expect(change{0, nil})
 
 		g.fake.DelayReplies(coordtest.Acquire, time.Second, 1)
 		thief := g.fake.Steal(0)
-		settle(2 * time.Second)
+		letSettled(2 * time.Second)
 		expect(change{0, core.ErrWindowEnded}, change{1, nil})
 
 		g.next()
 		g.clock.Step(-10 * time.Second) // the thief has the only other worker ID
-		settle(time.Second)
+		letSettled(time.Second)
 		expect(change{1, core.ErrClockRollback})
-		settle(15 * time.Second)
+		letSettled(15 * time.Second)
 		expect(change{1, nil})
 
 		if err := g.fake.Client().Release(t.Context(), thief, thief.NotBefore); err != nil {
 			t.Fatal(err)
 		}
-		settle(time.Minute) // its window lies behind then
+		letSettled(time.Minute) // its window lies behind then
 		g.next()
 		g.clock.Step(-20 * time.Second)
-		settle(time.Second)
+		letSettled(time.Second)
 		told = told[max(0, len(told)-1):]
 		expect(change{0, nil})
 		if err := g.Close(t.Context()); err != nil {
@@ -80,8 +80,8 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 func TestOnChangeTellsCloseFromAnOutage(t *testing.T) {
 	for name, before := range map[string]func(*leased){
 		"serving":      func(*leased) {},
-		"outage":       func(g *leased) { g.fake.Refuse(true); settle(time.Minute) },
-		"lost":         func(g *leased) { g.fake.Refuse(true); g.fake.Steal(0); settle(time.Minute) },
+		"outage":       func(g *leased) { g.fake.Refuse(true); letSettled(time.Minute) },
+		"lost":         func(g *leased) { g.fake.Refuse(true); g.fake.Steal(0); letSettled(time.Minute) },
 		"closed twice": func(g *leased) { _ = g.Close(context.Background()) },
 		"not started":  nil,
 	} {
@@ -91,12 +91,12 @@ func TestOnChangeTellsCloseFromAnOutage(t *testing.T) {
 				f := newFake(2)
 				f.Refuse(before == nil)
 				g := begin(t, f, listen(&told))
-				settle(time.Second)
+				letSettled(time.Second)
 				if before != nil {
 					before(g)
 				}
 				_ = g.Close(context.Background()) // the fake may refuse
-				settle(time.Second)
+				letSettled(time.Second)
 				if len(told) == 0 {
 					t.Error("nothing was told")
 				}

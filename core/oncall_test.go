@@ -39,7 +39,7 @@ func TestOnCall(t *testing.T) {
 			coord.Call{Op: coord.CallAcquire})
 		const slow = 100 * time.Millisecond
 		f.DelayReplies(coordtest.Renew, slow, 1)
-		settle(leaseEvery + slow)
+		letSettled(leaseEvery + slow)
 		check("renewal", coord.Call{Op: coord.CallRenew, Took: slow})
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)

@@ -65,9 +65,9 @@ func (p *plain) tryNext() (core.ID, error) {
 	return core.ID(id), nil
 }
 
-// alone leaves a generator one worker ID, so that a rollback is not healed by taking
+// singleLease leaves a generator one worker ID, so that a rollback is not healed by taking
 // another: the plain generator cannot do that.
-func alone() coord.LeaseConfig {
+func singleLease() coord.LeaseConfig {
 	return coord.LeaseConfig{WorkerIDs: coord.Range{First: coretest.WorkerID, Count: 1}}
 }
 
@@ -84,7 +84,7 @@ func TestLikeThePlainGenerator(t *testing.T) {
 		c := clocktest.NewManual(coretest.Start())
 		cfg := core.Config{
 			Layout: layout, Clock: c, Lead: lead, RollbackTolerance: cmp.Or(tolerance, -1),
-			Lease: alone(),
+			Lease: singleLease(),
 		}
 		g, p := coretest.NewWith(t, cfg), newPlain(c, layout, lead, tolerance)
 		issued := uint64(0)
@@ -129,7 +129,7 @@ func TestLikeThePlainGeneratorConcurrently(t *testing.T) {
 	layout.WorkerBits, layout.SequenceBits = 3, 6
 	c := clocktest.NewManual(coretest.Start())
 	const lead = 3 * time.Millisecond
-	g := coretest.NewWith(t, core.Config{Layout: layout, Clock: c, Lead: lead, Lease: alone()})
+	g := coretest.NewWith(t, core.Config{Layout: layout, Clock: c, Lead: lead, Lease: singleLease()})
 	p := newPlain(c, layout, lead, core.DefaultRollbackTolerance)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for round := range 500 {

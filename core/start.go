@@ -67,7 +67,8 @@ func Start(c coord.Coordinator, cfg Config) (*Generator, error) {
 	}
 	g.observer.start()
 	g.starting.Go(func() {
-		_ = g.awaitOpen(context.Background()) // Close ends it; what it waits for is in the log, and in Health
+		// Close ends it; what it waits for is in the log, and in Health
+		_ = g.awaitOpen(context.Background())
 	})
 	return g, nil
 }
@@ -81,7 +82,8 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 	g := newGenerator(&s)
 	g.coordinator, g.warnings = c, coord.Describe(c).Warnings
 	for _, w := range g.warnings {
-		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
+		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning",
+			w)
 	}
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{
@@ -128,7 +130,8 @@ func startError(errs []error) error {
 		return nil
 	}
 	if len(errs) > 1 && errors.Is(failed[0], coord.ErrNoWorkerID) {
-		return fmt.Errorf("no worker ID for %d of the %d stripes, each of which takes one: %w", len(failed), len(errs), failed[0])
+		return fmt.Errorf("no worker ID for %d of the %d stripes, each of which takes one: %w",
+			len(failed), len(errs), failed[0])
 	}
 	return failed[0]
 }
@@ -151,7 +154,8 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 	if opening.began.IsZero() {
 		return nil
 	}
-	g.log.Warn("the issue window is open", "after", g.readClock().Sub(opening.began).Round(time.Millisecond))
+	g.log.Warn("the issue window is open", "after",
+		g.readClock().Sub(opening.began).Round(time.Millisecond))
 	return nil
 }
 
@@ -163,9 +167,11 @@ func (g *Generator) awaitStripe(ctx context.Context, st *stripe, o *opening) err
 		if err == nil || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrClosed) {
 			return err
 		}
-		if late, ok := errors.AsType[*WindowNotOpenError](err); ok && o.news(late, g.readClock()) {
-			g.log.Warn("waiting for the issue window to open", "worker_id", late.WorkerID, "for", late.wait(), "opens", late.Opens, "reason", err,
-				"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares the wait")
+		if notOpen, ok := errors.AsType[*WindowNotOpenError](err); ok && o.news(notOpen, g.readClock()) {
+			g.log.Warn("waiting for the issue window to open", "worker_id", notOpen.WorkerID, "for",
+				notOpen.wait(), "opens", notOpen.Opens, "reason", err,
+				"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with "+
+					"a static state file, spares the wait")
 		}
 		if err := g.await(ctx, st, changed); err != nil {
 			return errors.Join(err, st.able())
@@ -181,13 +187,13 @@ type opening struct {
 }
 
 // news reports whether a wait is worth a line: it is the longest one so far.
-func (o *opening) news(late *WindowNotOpenError, now time.Time) bool {
+func (o *opening) news(notOpen *WindowNotOpenError, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if late.wait() <= shortWait || late.Opens.Before(o.until.Add(shortWait)) {
+	if notOpen.wait() <= shortWait || notOpen.Opens.Before(o.until.Add(shortWait)) {
 		return false
 	}
-	o.until = late.Opens
+	o.until = notOpen.Opens
 	if o.began.IsZero() {
 		o.began = now
 	}

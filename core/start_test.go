@@ -28,7 +28,7 @@ func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
 				"the coordinator has not answered so far; service begins by itself")
 			f.Outage(false)
 			f.Refuse(true)
-			settle(time.Minute)
+			letSettled(time.Minute)
 			_, err := g.Next()
 			wantText(t, err, "core: generator not started yet: no worker ID: coordtest: Acquire of the "+
 				"fake: coordtest: back end unreachable; service begins by itself once a worker ID is leased",
@@ -64,7 +64,7 @@ func TestStartThatIsClosedLeavesNothingBehind(t *testing.T) {
 				f := newFake(1)
 				prepare(t, f)
 				g := begin(t, f)
-				settle(3 * time.Second)
+				letSettled(3 * time.Second)
 				began := time.Now()
 				if err := g.Close(t.Context()); err != nil || time.Since(began) > time.Second {
 					t.Errorf("Close took %v: %v", time.Since(began), err)
@@ -84,11 +84,11 @@ func TestStartAnnouncesTheWaitForItsWindow(t *testing.T) {
 		f := newFake(1)
 		opens := ahead(t, f, leaseConfig(nil).Layout, 20*time.Second)
 		g := begin(t, f, keep)
-		settle(time.Second)
+		letSettled(time.Second)
 		if err := g.Check(); !errors.Is(err, core.ErrWindowNotOpen) {
 			t.Errorf("Check: %v", err)
 		}
-		settle(time.Minute)
+		letSettled(time.Minute)
 		g.next()
 		wait := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 `+
 			`for=20s opens=%s`, at(opens))
@@ -116,12 +116,12 @@ func TestCallsEndedByTheirContextAreCounted(t *testing.T) {
 		}
 		next := func(ctx context.Context) error { _, err := g.NextContext(ctx); return err }
 		fill := func(ctx context.Context) error { _, err := g.Fill(ctx, make([]core.ID, 3)); return err }
-		settle(time.Second)
+		letSettled(time.Second)
 		short(next, core.ErrNotStarted)
 		f.Refuse(false)
-		settle(5 * time.Second)
+		letSettled(5 * time.Second)
 		f.Refuse(true)
-		settle(time.Minute)
+		letSettled(time.Minute)
 		short(fill, core.ErrWindowEnded)
 		short(next, core.ErrWindowEnded)
 		ended, cancel := context.WithCancel(t.Context())
@@ -157,7 +157,7 @@ func TestWarningsGoToTheDefaultLogger(t *testing.T) {
 		}
 		lease(t, f, func(c *core.Config) { c.Logger = slog.New(slog.DiscardHandler) })
 		f.Refuse(true)
-		settle(time.Minute)
+		letSettled(time.Minute)
 		if lines() != got {
 			t.Errorf("a silenced generator logged\n%s", strings.TrimPrefix(lines(), got))
 		}

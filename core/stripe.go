@@ -23,12 +23,13 @@ type stripe struct {
 	rolledBack atomic.Bool // the present rollback is counted
 	seen       verdict     // what the keeper's last look found; the keeper's alone
 
-	mu      sync.Mutex  // serializes changes of the term
-	grant   coord.Grant // what the term in use was made of; the zero value: it stands for none
-	stamped int64       // the tick of the last ID of the closed terms, none of which may be repeated; 0: none
-	renewed time.Time   // the last renewal that succeeded
-	shutAt  time.Time   // when the gate was closed; zero: it is open
-	failing error       // why the window does not grow; nil: it does
+	mu    sync.Mutex  // serializes changes of the term
+	grant coord.Grant // what the term in use was made of; the zero value: it stands for none
+	// the tick of the last ID of the closed terms, none of which may be repeated; 0: none
+	stamped int64
+	renewed time.Time // the last renewal that succeeded
+	shutAt  time.Time // when the gate was closed; zero: it is open
+	failing error     // why the window does not grow; nil: it does
 	// refusal is what a caller gets who finds the gate closed or the window over. It
 	// is made here, so that refusing costs nothing.
 	refusal atomic.Pointer[error]
@@ -59,7 +60,7 @@ func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 		since, renewed = old.began, s.renewed // a piece of the same grant
 	}
 	last = s.closeTerm(old)
-	if t.Heal {
+	if t.SteppedBack {
 		s.stamped = 0
 	}
 	if s.g.closing.Load() { //mutant:swap-after-close
@@ -188,10 +189,10 @@ func (s *stripe) prepare() {
 // open reports whether the gate is open.
 func (s *stripe) open() bool { return s.term.Load().state.Load()&closedBit == 0 }
 
-// settle waits for a change of the term that is under way, and returns the term
+// awaitTerm waits for a change of the term that is under way, and returns the term
 // after it. A caller that met a closed gate would otherwise report a failure
 // between the closing of one term and the publication of the next.
-func (s *stripe) settle() *term {
+func (s *stripe) awaitTerm() *term {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.term.Load()
@@ -219,7 +220,8 @@ func (s *stripe) explain(v verdict, t *term, old uint64, now int64) error {
 	case v == closed && g.closing.Load():
 		return ErrClosed
 	case v == notOpen:
-		return &WindowNotOpenError{WorkerID: t.workerID, Opens: g.timeOf(g.rule.tick(t.start) + 1), Now: g.timeOf(now)}
+		return &WindowNotOpenError{WorkerID: t.workerID, Opens: g.timeOf(g.rule.tick(t.start) + 1),
+			Now: g.timeOf(now)}
 	case v == rollback:
 		return &ClockRollbackError{
 			WorkerID:  t.workerID,

@@ -19,11 +19,11 @@ func workerOf(id ID) int { return DefaultLayout().Decompose(id).WorkerID }
 func TestHintsBeginAtDifferentStripes(t *testing.T) {
 	for _, stripes := range []int{2, 3, 1000} {
 		g, _ := hookedGenerator(t, Config{Stripes: stripes})
-		if n := len(g.hints); n < runtime.GOMAXPROCS(0) || n < stripes || n&(n-1) != 0 {
+		if n := len(g.lastStripes); n < runtime.GOMAXPROCS(0) || n < stripes || n&(n-1) != 0 {
 			t.Errorf("%d hints for %d stripes and %d processors", n, stripes, runtime.GOMAXPROCS(0))
 		}
-		for i := range g.hints {
-			if g.hints[i].stripe.Load() != g.stripes[i%stripes] {
+		for i := range g.lastStripes {
+			if g.lastStripes[i].stripe.Load() != g.stripes[i%stripes] {
 				t.Errorf("hint %d of %d stripes does not begin at stripe %d", i, stripes, i%stripes)
 			}
 		}
@@ -32,8 +32,8 @@ func TestHintsBeginAtDifferentStripes(t *testing.T) {
 
 // homeAt has every processor begin at one stripe.
 func homeAt(g *Generator, at int) {
-	for i := range g.hints {
-		g.hints[i].stripe.Store(g.stripes[at])
+	for i := range g.lastStripes {
+		g.lastStripes[i].stripe.Store(g.stripes[at])
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // swapTo swaps to a term of the given worker ID whose window begins above notBefore.
-func swapTo(t *testing.T, st *stripe, worker int, notBefore int64, heal bool) (last int64) {
+func swapTo(t *testing.T, st *stripe, worker int, notBefore int64, steppedBack bool) (last int64) {
 	t.Helper()
 	grant := coord.Grant{WorkerID: worker, Generation: 2, NotBefore: notBefore, NotAfter: 1e6}
-	last, ok := st.Swap(keeper.Term{Grant: grant, Heal: heal})
+	last, ok := st.Swap(keeper.Term{Grant: grant, SteppedBack: steppedBack})
 	if !ok {
 		t.Fatal("the swap was refused")
 	}

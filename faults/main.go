@@ -84,7 +84,8 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run and report\n%s", errUsage, args[0], usage)
+	return fmt.Errorf("%w there is no command %q; there are list, run and report\n%s", errUsage,
+		args[0], usage)
 }
 
 // list prints the scenarios.
@@ -94,7 +95,8 @@ func list(args []string, out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, sc := range scenarios.With(0, 0) {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", sc.Name, strings.Join(sc.Backends, " "), sc.About); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", sc.Name, strings.Join(sc.Backends, " "),
+			sc.About); err != nil {
 			return err
 		}
 	}
@@ -108,11 +110,16 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.SetOutput(log)
 	on := flags.String("backend", "", "run on this `back end` alone")
 	flags.BoolVar(&o.Short, "short", false, "run the short set, some ten minutes in all")
-	flags.BoolVar(&o.Resume, "resume", false, "go on with the results: what has passed is not run again")
-	flags.IntVar(&o.Parallel, "parallel", 2, "run so many scenarios at a time; those that need the machine for themselves have it")
-	flags.StringVar(&o.Results, "results", "faults.jsonl", "write results to this `file`, one line of JSON each; what is in it is lost without -resume")
-	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
-	seed := flags.Uint64("seed", 0, "the `seed` of which the schedule of storms is made; 0: each its own")
+	flags.BoolVar(&o.Resume, "resume", false,
+		"go on with the results: what has passed is not run again")
+	flags.IntVar(&o.Parallel, "parallel", 2,
+		"run so many scenarios at a time; those that need the machine for themselves have it")
+	flags.StringVar(&o.Results, "results", "faults.jsonl",
+		"write results to this `file`, one line of JSON each; what is in it is lost without -resume")
+	flags.StringVar(&o.Keep, "keep", "faults-failed",
+		"keep the journals of failed runs below this `folder`; empty: nowhere")
+	seed := flags.Uint64("seed", 0,
+		"the `seed` of which the schedule of storms is made; 0: each its own")
 	length := flags.Duration("for", 0, "how long storms last; 0: each its own time")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -122,10 +129,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	case o.Parallel < 1:
 		return fmt.Errorf("%w -parallel is %d; it is at least 1", errUsage, o.Parallel)
 	case *length < 0 || *length > 0 && *length < scenarios.Shortest:
-		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length, scenarios.Shortest)
+		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length,
+			scenarios.Shortest)
 	}
 	var err error
-	if o.Jobs, err = stage.Select(scenarios.With(*seed, *length), flags.Args(), *on, o.Short); err != nil {
+	if o.Jobs, err = stage.Select(scenarios.With(*seed, *length), flags.Args(), *on,
+		o.Short); err != nil {
 		return fmt.Errorf("%w %w", errUsage, err)
 	}
 	results, err := stage.Run(ctx, o)
@@ -144,7 +153,9 @@ func judge(results []stage.Result) error {
 	switch {
 	case slices.ContainsFunc(results, func(r stage.Result) bool { return len(r.Failures) > 0 }):
 		return errFailed
-	case os.Getenv("UNALIKE_STRICT") != "" && slices.ContainsFunc(results, func(r stage.Result) bool { return r.Skipped != "" }):
+	case os.Getenv("UNALIKE_STRICT") != "" && slices.ContainsFunc(results, func(r stage.Result) bool {
+		return r.Skipped != ""
+	}):
 		return errSkipped
 	}
 	return nil
@@ -153,7 +164,8 @@ func judge(results []stage.Result) error {
 // report prints the results in a file.
 func report(args []string, out io.Writer) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%w report takes one argument, the file of results; %d are given", errUsage, len(args))
+		return fmt.Errorf("%w report takes one argument, the file of results; %d are given", errUsage,
+			len(args))
 	}
 	if _, err := os.Stat(args[0]); err != nil {
 		return err

@@ -65,26 +65,34 @@ func TestCommand(t *testing.T) {
 		code     int
 		out, log string // expressions
 	}{
-		"":                              {2, `^$`, `^faults: no command is given\nusage:`},
-		"help":                          {0, `^usage:`, `^$`},
-		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run and report\nusage:`},
-		"list":                          {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
-		"list all":                      {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
-		"run kill":                      {2, `^$`, `^faults: no scenario has the name "kill"; there are .*kill-loop`},
-		"run -backend oracle":           {2, `^$`, `^faults: no scenario runs on the back end "oracle"; there are .*static`},
-		"run -fast":                     {2, `^$`, `flag provided but not defined: -fast`},
-		"run -h":                        {0, `^$`, `-resume`},
-		"run -parallel 0":               {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
-		"run -for 1s storm":             {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
-		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
-		"report nothing.jsonl":          {1, `^$`, `^faults: stat nothing.jsonl: no such file or directory\n$`},
+		"":     {2, `^$`, `^faults: no command is given\nusage:`},
+		"help": {0, `^usage:`, `^$`},
+		"ran": {2, `^$`,
+			`^faults: there is no command "ran"; there are list, run and report\nusage:`},
+		"list": {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
+		"list all": {2, `^$`,
+			`^faults: list takes no arguments, and "all" is given\n$`},
+		"run kill": {2, `^$`,
+			`^faults: no scenario has the name "kill"; there are .*kill-loop`},
+		"run -backend oracle": {2, `^$`,
+			`^faults: no scenario runs on the back end "oracle"; there are .*static`},
+		"run -fast":         {2, `^$`, `flag provided but not defined: -fast`},
+		"run -h":            {0, `^$`, `-resume`},
+		"run -parallel 0":   {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"run -for 1s storm": {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
+		"report": {2, `^$`,
+			`^faults: report takes one argument, the file of results; 0 are given\n$`},
+		"report nothing.jsonl": {1, `^$`,
+			`^faults: stat nothing.jsonl: no such file or directory\n$`},
 		"run -resume -results . frozen": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			cmd, out, log := faults(t, t.TempDir(), strings.Fields(args)...)
 			_ = cmd.Run() // the code says it
-			if code := cmd.ProcessState.ExitCode(); code != want.code || !regexp.MustCompile(want.out).MatchString(out.String()) || !regexp.MustCompile(want.log).MatchString(log.String()) {
+			if code := cmd.ProcessState.ExitCode(); code != want.code ||
+				!regexp.MustCompile(want.out).MatchString(out.String()) ||
+				!regexp.MustCompile(want.log).MatchString(log.String()) {
 				t.Errorf("code %d, output %q, log %q; want %+v", code, out, log, want)
 			}
 		})
@@ -99,7 +107,8 @@ func TestRun(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
-	if !strings.Contains(out.String(), "\n| storm | static |") || !strings.Contains(out.String(), "1 runs, 1 passed") {
+	if !strings.Contains(out.String(), "\n| storm | static |") ||
+		!strings.Contains(out.String(), "1 runs, 1 passed") {
 		t.Errorf("the report is %s", out)
 	}
 	cmd, again, log := faults(t, dir, "report", "faults.jsonl")
@@ -121,8 +130,11 @@ func TestStrict(t *testing.T) {
 		cmd, out, log := faults(t, t.TempDir(), "run", "-short", "-backend", "redis", "kill-loop")
 		cmd.Env = append(cmd.Env, "PATH=", "UNALIKE_STRICT="+strict)
 		_ = cmd.Run() // the code says it
-		if code := cmd.ProcessState.ExitCode(); code != want.code || !regexp.MustCompile(want.out).MatchString(out.String()) || !regexp.MustCompile(want.log).MatchString(log.String()) {
-			t.Errorf("with UNALIKE_STRICT %q: code %d, output\n%s\nlog\n%s\nwant %+v", strict, code, out, log, want)
+		if code := cmd.ProcessState.ExitCode(); code != want.code ||
+			!regexp.MustCompile(want.out).MatchString(out.String()) ||
+			!regexp.MustCompile(want.log).MatchString(log.String()) {
+			t.Errorf("with UNALIKE_STRICT %q: code %d, output\n%s\nlog\n%s\nwant %+v", strict, code, out,
+				log, want)
 		}
 	}
 }
@@ -135,7 +147,8 @@ func TestJudge(t *testing.T) {
 		if err := judge(skipped); !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("with UNALIKE_STRICT %q: %v; want %v", strict, err, want)
 		}
-		if err := judge(append(skipped, stage.Result{Scenario: "c", Failures: []string{"x"}})); !errors.Is(err, errFailed) {
+		if err := judge(append(skipped,
+			stage.Result{Scenario: "c", Failures: []string{"x"}})); !errors.Is(err, errFailed) {
 			t.Errorf("with UNALIKE_STRICT %q and a failure: %v", strict, err)
 		}
 	}
@@ -156,21 +169,24 @@ func TestEnded(t *testing.T) {
 			// The first scenario has ended, and the other one has two processes, one of which is
 			// frozen.
 			await(t, log, func(log string) bool {
-				return strings.Contains(log, "handover on static: passed") && strings.Contains(log, "frozen on static: second is process")
+				return strings.Contains(log, "handover on static: passed") &&
+					strings.Contains(log, "frozen on static: second is process")
 			})
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // how it ends is looked at below
 			if signal == syscall.SIGINT {
-				if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(log.String(), "faults: interrupted during frozen on static") {
+				if code := cmd.ProcessState.ExitCode(); code != 1 ||
+					!strings.Contains(log.String(), "faults: interrupted during frozen on static") {
 					t.Errorf("it ended with code %d: %s", code, log)
 				}
 				if left, _ := filepath.Glob(filepath.Join(dir, "unalike-faults-*")); len(left) > 0 {
 					t.Errorf("it has left %q behind", left)
 				}
 			}
-			for _, m := range regexp.MustCompile(`is process (\d+)`).FindAllStringSubmatch(log.String(), -1) {
+			for _, m := range regexp.MustCompile(`is process (\d+)`).FindAllStringSubmatch(log.String(),
+				-1) {
 				pid, err := strconv.Atoi(m[1])
 				if err != nil {
 					t.Fatal(err)
@@ -182,7 +198,8 @@ func TestEnded(t *testing.T) {
 				t.Errorf("the results are %+v, %v; want that of the first scenario", results, err)
 			}
 			cmd, out, log := faults(t, dir, "run", "-short", "-backend", "static", "-resume", "handover")
-			if err := cmd.Run(); err != nil || log.String() != "" || !strings.Contains(out.String(), "1 runs, 1 passed") {
+			if err := cmd.Run(); err != nil || log.String() != "" ||
+				!strings.Contains(out.String(), "1 runs, 1 passed") {
 				t.Errorf("going on: %v\n%s\n%s", err, log, out)
 			}
 		})
@@ -192,13 +209,13 @@ func TestEnded(t *testing.T) {
 // await waits until what was logged, or something else, is as wanted.
 func await(t *testing.T, log *output, done func(string) bool) {
 	t.Helper()
-	tick, late := time.NewTicker(5*time.Millisecond), time.NewTimer(time.Minute)
+	tick, timer := time.NewTicker(5*time.Millisecond), time.NewTimer(time.Minute)
 	defer tick.Stop()
-	defer late.Stop()
+	defer timer.Stop()
 	for !done(log.String()) {
 		select {
 		case <-tick.C:
-		case <-late.C:
+		case <-timer.C:
 			t.Fatalf("after a minute, the log is\n%s", log)
 		}
 	}

@@ -18,13 +18,16 @@ var planted = []struct {
 	name, scenario string
 	file, old, new string
 }{
-	{"a window begins below the one before", "cut-off", "internal/protocol/candidate.go", "return max(c.Slot.NotAfter, floor) }", "return floor }"},
+	{"a window begins below the one before", "cut-off", "internal/protocol/candidate.go",
+		"return max(c.Slot.NotAfter, floor) }", "return floor }"},
 	{
 		"numbers are given back below those of others", "segments", "segment/etcd/store.go",
-		"\tmine, taken := s.last(tag)\n\tif err := s.alive(ctx); err != nil || !taken || mine.Next != unused.Last+1 {\n",
+		"\tmine, taken := s.last(tag)\n\tif err := s.alive(ctx); err != nil || !taken || mine.Next != " +
+			"unused.Last+1 {\n",
 		"\tmine, err := s.read(ctx, tag, false)\n\tif err != nil || mine.Next <= unused.Last {\n",
 	},
-	{"a client takes one ID more than it was given", "service", "client/stock.go", "n <= p.count &&", "n <= p.count+1 &&"},
+	{"a client takes one ID more than it was given", "service", "client/stock.go", "n <= p.count &&",
+		"n <= p.count+1 &&"},
 }
 
 // TestPlanted: a suite that cannot fail is worth nothing. In `make full` all are planted.
@@ -45,14 +48,16 @@ func TestPlanted(t *testing.T) {
 			if n := strings.Count(string(source), p.old); n != 1 {
 				t.Fatalf("%s contains %q %d times, want once", p.file, p.old, n)
 			}
-			changed, overlay, program := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "faults")
+			changed, overlay, program := filepath.Join(dir, "changed.go"),
+				filepath.Join(dir, "overlay.json"), filepath.Join(dir, "faults")
 			write(t, changed, strings.Replace(string(source), p.old, p.new, 1))
 			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			write(t, overlay, string(replace))
-			if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay="+overlay, "-o", program, ".").CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w",
+				"-overlay="+overlay, "-o", program, ".").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			cmd := exec.CommandContext(t.Context(), program, "run", "-short", "-backend", "etcd", p.scenario)
@@ -60,7 +65,8 @@ func TestPlanted(t *testing.T) {
 			out, _ := cmd.CombinedOutput() // the results say it
 			results, err := stage.ReadResults(filepath.Join(dir, "faults.jsonl"))
 			if err != nil || len(results) != 1 || results[0].Passed() || results[0].Duplicates == 0 {
-				t.Errorf("the results are %+v, %v; want one that has failed, with duplicates\n%s", results, err, out)
+				t.Errorf("the results are %+v, %v; want one that has failed, with duplicates\n%s", results, err,
+					out)
 			}
 		})
 	}

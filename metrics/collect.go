@@ -23,35 +23,57 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // The descriptions of all metrics. They never change.
 var (
-	descInfo        = describe("unalike_generator_info", "1 for each generator, with what it works with.", "generator", "namespace", "layout", "coordinator")
-	descReady       = describe("unalike_ready", "1 if the generator can issue an ID now, 0 if not.", "generator")
-	descWorkerID    = describe("unalike_worker_id", "The worker ID that is leased; -1 if none was yet.", "generator", "stripe")
-	descGeneration  = describe("unalike_generation", "How often the worker ID was granted.", "generator", "stripe")
-	descIssued      = describe("unalike_ids_issued_total", "IDs issued.", "generator")
-	descErrors      = describe("unalike_errors_total", "Calls for an ID that failed or were ended by their context, by kind.", "generator", "kind")
-	descRollbacks   = describe("unalike_rollbacks_total", "How often the clock was found to have stepped back by more than the tolerance.", "generator")
-	descWindowLeft  = describe("unalike_window_left_seconds", "For how long IDs can be issued without a further renewal by the coordinator.", "generator", "stripe")
-	descFailing     = describe("unalike_renewal_failing", "1 if the last renewal failed, 0 if not.", "generator", "stripe")
-	descMark        = describe("unalike_state_mark_left_seconds", "Until the high-water mark in the state file, below which IDs are issued.", "generator", "stripe")
-	descRenewal     = describe("unalike_last_renewal_timestamp_seconds", "When the lease was last renewed.", "generator", "stripe")
-	descLead        = describe("unalike_lead_seconds", "How far the last ID is ahead of the clock.", "generator", "stripe")
-	descExpires     = describe("unalike_layout_expires_timestamp_seconds", "When the time bits of the layout are spent.", "generator")
-	descCeiling     = describe("unalike_ceiling_ids_per_second", "How many IDs a second the layout has for this generator's worker IDs.", "generator")
-	descWorkerIDs   = describe("unalike_worker_ids", "Worker IDs of the namespace by state.", "generator", "state")
-	descCalls       = describe(callDurationName, callDurationHelp, "generator", "op", "result")
-	descStoreReady  = describe("unalike_store_ready", "1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
-	descSegReady    = describe("unalike_segment_ready", "1 if the next number of the tag is in memory, 0 if not.", "tag")
-	descSegIssued   = describe("unalike_segment_issued_total", "Numbers issued.", "tag")
-	descSegLeft     = describe("unalike_segment_left", "Numbers in memory.", "tag")
-	descSegStep     = describe("unalike_segment_step", "How many numbers were asked for last.", "tag")
-	descSegRefills  = describe("unalike_segment_refills_total", "Attempts to take a segment from the store, by result.", "tag", "result")
-	descSegTimeLeft = describe("unalike_segment_time_left_seconds", "How long the numbers in memory last at the measured rate.", "tag")
+	descInfo = describe("unalike_generator_info",
+		"1 for each generator, with what it works with.", "generator", "namespace", "layout",
+		"coordinator")
+	descReady = describe("unalike_ready", "1 if the generator can issue an ID now, 0 if not.",
+		"generator")
+	descWorkerID = describe("unalike_worker_id",
+		"The worker ID that is leased; -1 if none was yet.", "generator", "stripe")
+	descGeneration = describe("unalike_generation", "How often the worker ID was granted.",
+		"generator", "stripe")
+	descIssued = describe("unalike_ids_issued_total", "IDs issued.", "generator")
+	descErrors = describe("unalike_errors_total",
+		"Calls for an ID that failed or were ended by their context, by kind.", "generator", "kind")
+	descRollbacks = describe("unalike_rollbacks_total",
+		"How often the clock was found to have stepped back by more than the tolerance.", "generator")
+	descWindowLeft = describe("unalike_window_left_seconds",
+		"For how long IDs can be issued without a further renewal by the coordinator.", "generator",
+		"stripe")
+	descFailing = describe("unalike_renewal_failing", "1 if the last renewal failed, 0 if not.",
+		"generator", "stripe")
+	descMark = describe("unalike_state_mark_left_seconds",
+		"Until the high-water mark in the state file, below which IDs are issued.", "generator", "stripe")
+	descRenewal = describe("unalike_last_renewal_timestamp_seconds",
+		"When the lease was last renewed.", "generator", "stripe")
+	descLead = describe("unalike_lead_seconds", "How far the last ID is ahead of the clock.",
+		"generator", "stripe")
+	descExpires = describe("unalike_layout_expires_timestamp_seconds",
+		"When the time bits of the layout are spent.", "generator")
+	descCeiling = describe("unalike_ceiling_ids_per_second",
+		"How many IDs a second the layout has for this generator's worker IDs.", "generator")
+	descWorkerIDs = describe("unalike_worker_ids", "Worker IDs of the namespace by state.",
+		"generator", "state")
+	descCalls      = describe(callDurationName, callDurationHelp, "generator", "op", "result")
+	descStoreReady = describe("unalike_store_ready",
+		"1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
+	descSegReady = describe("unalike_segment_ready",
+		"1 if the next number of the tag is in memory, 0 if not.", "tag")
+	descSegIssued  = describe("unalike_segment_issued_total", "Numbers issued.", "tag")
+	descSegLeft    = describe("unalike_segment_left", "Numbers in memory.", "tag")
+	descSegStep    = describe("unalike_segment_step", "How many numbers were asked for last.", "tag")
+	descSegRefills = describe("unalike_segment_refills_total",
+		"Attempts to take a segment from the store, by result.", "tag", "result")
+	descSegTimeLeft = describe("unalike_segment_time_left_seconds",
+		"How long the numbers in memory last at the measured rate.", "tag")
 )
 
 // all are the descriptions.
 var all = []*prometheus.Desc{
-	descInfo, descReady, descWorkerID, descGeneration, descIssued, descErrors, descRollbacks, descWindowLeft, descFailing, descMark, descRenewal, descLead,
-	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued, descSegLeft, descSegStep, descSegRefills, descSegTimeLeft,
+	descInfo, descReady, descWorkerID, descGeneration, descIssued, descErrors, descRollbacks,
+	descWindowLeft, descFailing, descMark, descRenewal, descLead,
+	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued,
+	descSegLeft, descSegStep, descSegRefills, descSegTimeLeft,
 }
 
 // Describe implements prometheus.Collector.
@@ -125,7 +147,8 @@ func (e *generator) collect(ch chan<- prometheus.Metric, name string, h core.Hea
 	counter(ch, descIssued, h.Issued, name)
 	counter(ch, descRollbacks, h.Rollbacks, name)
 	gauge(ch, descExpires, seconds(l.Expires()), name)
-	gauge(ch, descCeiling, float64(l.SequencesPerTick())/l.Unit.Seconds()*float64(len(h.Workers)), name)
+	gauge(ch, descCeiling, float64(l.SequencesPerTick())/l.Unit.Seconds()*float64(len(h.Workers)),
+		name)
 	for kind, n := range errorsByKind(h.Errors) {
 		counter(ch, descErrors, n, name, kind)
 	}
@@ -162,7 +185,8 @@ func errorsByKind(c core.ErrorCounts) map[string]uint64 {
 	}
 }
 
-// collectSequence shows one tag. A scrape sees the last refill alone; there is seldom more than one between two scrapes.
+// collectSequence shows one tag. A scrape sees the last refill alone; there is seldom more than one
+// between two scrapes.
 func (m *Metrics) collectSequence(ch chan<- prometheus.Metric, h segment.Health) {
 	gauge(ch, descSegReady, oneIf(h.Healthy), h.Tag)
 	counter(ch, descSegIssued, h.Issued, h.Tag)

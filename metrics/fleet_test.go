@@ -23,14 +23,17 @@ func values(s series, scrapes int) string {
 	return fmt.Sprintf("%.0f%+.0fx%d", s.first, s.step, scrapes-1)
 }
 
-// healthyFleet are the figures of a service whose generator renews a window every so often, and of its tags.
+// healthyFleet are the figures of a service whose generator renews a window every so often, and of
+// its tags.
 func healthyFleet(interval time.Duration, window, renewEvery float64) []series {
-	const generator, tag = `{job="ids", instance="a:1", generator="orders"`, `{job="ids", instance="a:1", tag="orders"`
+	const generator, tag = `{job="ids", instance="a:1", generator="orders"`,
+		`{job="ids", instance="a:1", tag="orders"`
 	s := interval.Seconds()
 	return []series{
 		{`up{job="ids", instance="a:1"}`, 1, 0},
 		{`unalike_ready` + generator + `}`, 1, 0},
-		{`unalike_last_renewal_timestamp_seconds` + generator + `, stripe="0"}`, -renewEvery, s}, // the next one comes in a moment
+		// the next one comes in a moment
+		{`unalike_last_renewal_timestamp_seconds` + generator + `, stripe="0"}`, -renewEvery, s},
 		{`unalike_window_left_seconds` + generator + `, stripe="0"}`, window - renewEvery, 0},
 		{`unalike_renewal_failing` + generator + `, stripe="0"}`, 0, 0},
 		{`unalike_ids_issued_total` + generator + `}`, 0, 1000 * s},
@@ -49,7 +52,8 @@ func healthyFleet(interval time.Duration, window, renewEvery float64) []series {
 	}
 }
 
-// sickFleet is what becomes of it when the coordinator and the store are away, and another instance is gone.
+// sickFleet is what becomes of it when the coordinator and the store are away, and another instance
+// is gone.
 func sickFleet(interval time.Duration) []series {
 	s := interval.Seconds()
 	return append(changed(healthyFleet(interval, 30, 5), map[string]series{
@@ -66,7 +70,8 @@ func sickFleet(interval time.Duration) []series {
 	}), series{`up{job="ids", instance="b:1"}`, 0, 0})
 }
 
-// wornFleet is what becomes of it when everything is about to be used up, the disk is stuck, and the clock steps.
+// wornFleet is what becomes of it when everything is about to be used up, the disk is stuck, and
+// the clock steps.
 func wornFleet(interval time.Duration) []series {
 	s := interval.Seconds()
 	return changed(healthyFleet(interval, 30, 5), map[string]series{
@@ -98,14 +103,19 @@ func promtool(t *testing.T, interval time.Duration, fleet []series, fired ...str
 		t.Fatal(err)
 	}
 	scrapes := int(30*time.Minute/interval) + 1
-	text := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 5s\ntests:\n  - interval: %v\n    input_series:\n", rules, interval)
+	text := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 5s\ntests:\n  - interval: %v\n    "+
+		"input_series:\n", rules, interval)
 	for _, s := range fleet {
 		text += fmt.Sprintf("      - {series: '%s', values: '%s'}\n", s.name, values(s, scrapes))
 	}
 	if len(fired) > 0 {
-		text += "      - {series: 'unalike_ready{job=\"ids\", instance=\"b:1\", generator=\"orders\"}', values: '1 stale'}\n"
+		text += "      - {series: 'unalike_ready{job=\"ids\", instance=\"b:1\", " +
+			"generator=\"orders\"}', " +
+			"values: '1 stale'}\n"
 	}
-	text += "    promql_expr_test:\n      - expr: 'group by (alertname) (count_over_time(ALERTS{alertstate=\"firing\"}[30m]))'\n        eval_time: 30m\n        exp_samples:"
+	text += "    promql_expr_test:\n      - expr: 'group by (alertname) " +
+		"(count_over_time(ALERTS{alertstate=\"firing\"}[30m]))'\n        eval_time: 30m\n        " +
+		"exp_samples:"
 	for _, name := range fired {
 		text += fmt.Sprintf("\n          - {labels: '{alertname=\"%s\"}', value: 1}", name)
 	}
@@ -116,17 +126,19 @@ func promtool(t *testing.T, interval time.Duration, fleet []series, fired ...str
 	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "promtool", "test", "rules", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "promtool", "test", "rules",
+		file).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, text)
 	}
 }
 
-// TestFleets: at each scrape interval, no alert fires for a fleet that is well, whatever its lease times, and those that
-// tell of an outage fire for one that is not.
+// TestFleets: at each scrape interval, no alert fires for a fleet that is well, whatever its lease
+// times, and those that tell of an outage fire for one that is not.
 func TestFleets(t *testing.T) {
 	promtest.Need(t)
 	for _, interval := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute} {
-		for _, lease := range []struct{ window, renewEvery float64 }{{30, 5}, {5, 1}, {2, 1}, {86400, 3600}} {
+		for _, lease := range []struct{ window, renewEvery float64 }{{30, 5}, {5, 1}, {2, 1},
+			{86400, 3600}} {
 			t.Run(fmt.Sprintf("%v/healthy/%vs", interval, lease.window), func(t *testing.T) {
 				t.Parallel()
 				promtool(t, interval, healthyFleet(interval, lease.window, lease.renewEvery))
@@ -134,12 +146,15 @@ func TestFleets(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%v/sick", interval), func(t *testing.T) {
 			t.Parallel()
-			promtool(t, interval, sickFleet(interval), "UnalikeCoordinatorAway", "UnalikeErrors", "UnalikeGone", "UnalikeNotReady",
-				"UnalikeRenewalsFail", "UnalikeSegmentNearlySpent", "UnalikeStoreNotReady", "UnalikeTagNotReady", "UnalikeWindowEnds")
+			promtool(t, interval, sickFleet(interval), "UnalikeCoordinatorAway", "UnalikeErrors",
+				"UnalikeGone", "UnalikeNotReady",
+				"UnalikeRenewalsFail", "UnalikeSegmentNearlySpent", "UnalikeStoreNotReady",
+				"UnalikeTagNotReady", "UnalikeWindowEnds")
 		})
 		t.Run(fmt.Sprintf("%v/worn", interval), func(t *testing.T) {
 			t.Parallel()
-			promtool(t, interval, wornFleet(interval), "UnalikeCeilingNear", "UnalikeClockRollback", "UnalikeStateFileStuck", "UnalikeTimeBitsEnd", "UnalikeWorkerIDsNearlyUsed")
+			promtool(t, interval, wornFleet(interval), "UnalikeCeilingNear", "UnalikeClockRollback",
+				"UnalikeStateFileStuck", "UnalikeTimeBitsEnd", "UnalikeWorkerIDsNearlyUsed")
 		})
 	}
 }

@@ -83,20 +83,24 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // New returns metrics that are registered with reg. The error
 // is [ErrInvalidConfig] for wrong buckets, or that of reg, as when it has such metrics already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
-	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{}, sequences: map[string]*segment.Sequence{}, refills: map[string]uint64{}}
+	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{},
+		sequences: map[string]*segment.Sequence{}, refills: map[string]uint64{}}
 	if o.Buckets != nil {
 		m.buckets = slices.Clone(o.Buckets)
 	}
 	for i, b := range m.buckets {
 		if b <= 0 || i > 0 && b <= m.buckets[i-1] {
-			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", ErrInvalidConfig, m.buckets)
+			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", ErrInvalidConfig,
+				m.buckets)
 		}
 	}
 	if reg == nil {
-		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or prometheus.NewRegistry()", ErrInvalidConfig)
+		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or "+
+			"prometheus.NewRegistry()", ErrInvalidConfig)
 	}
 	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "unalike_segment_refill_duration_seconds", Help: "How long refills took: the last one before each scrape.", Buckets: m.buckets,
+		Name: "unalike_segment_refill_duration_seconds",
+		Help: "How long refills took: the last one before each scrape.", Buckets: m.buckets,
 	}, []string{"tag"})
 	if err := reg.Register(m); err != nil {
 		return nil, fmt.Errorf("metrics: registering: %w", err)
@@ -113,22 +117,26 @@ func (m *Metrics) OnCall(name string) func(coord.Call) {
 	return m.entry(name).observe
 }
 
-// Generator shows g from now on until it is closed. The error is [ErrInvalidConfig] for a name that is
-// not 1 to 128 bytes of UTF-8, and [ErrTwice] while another generator of that name is open.
+// Generator shows g from now on until it is closed. The error is [ErrInvalidConfig] for a name that
+// is not 1 to 128 bytes of UTF-8, and [ErrTwice] while another generator of that name is open.
 func (m *Metrics) Generator(name string, g Generator, info Info) error {
 	switch {
 	case name == "" || len(name) > MaxName || !utf8.ValidString(name):
-		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8", ErrInvalidConfig, name, MaxName)
+		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8",
+			ErrInvalidConfig, name, MaxName)
 	case drivers.IsNil(g):
-		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error", ErrInvalidConfig, name)
+		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error",
+			ErrInvalidConfig, name)
 	case !utf8.ValidString(info.Namespace) || !utf8.ValidString(info.Coordinator):
-		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalidConfig, name)
+		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalidConfig,
+			name)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(name)
 	if e.g != nil {
-		return fmt.Errorf("%w: generator %q is shown already; close it first, or choose another name", ErrTwice, name)
+		return fmt.Errorf("%w: generator %q is shown already; close it first, or choose another name",
+			ErrTwice, name)
 	}
 	e.g, e.info = g, info
 	return nil
@@ -168,7 +176,8 @@ func (m *Metrics) WorkerIDs(name string, byState map[string]int) {
 // shown.
 func (m *Metrics) Sequence(s *segment.Sequence) error {
 	if s == nil {
-		return fmt.Errorf("%w: the sequence is nil; pass what segment.New has returned, and check its error", ErrInvalidConfig)
+		return fmt.Errorf("%w: the sequence is nil; pass what segment.New has returned, and "+
+			"check its error", ErrInvalidConfig)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +188,9 @@ func (m *Metrics) Sequence(s *segment.Sequence) error {
 	return nil
 }
 
-// Store shows from now on whether the store of the tags gives numbers, also before it has answered, when
-// there are no tags to be shown. check is [segment.Set.Check] or something like it, and must not wait.
+// Store shows from now on whether the store of the tags gives numbers, also before it has answered,
+// when there are no tags to be shown. check is [segment.Set.Check] or something like it, and must
+// not wait.
 func (m *Metrics) Store(check func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +201,8 @@ func (m *Metrics) Store(check func() error) {
 // with a tag of the same name cannot share one.
 func (m *Metrics) Set(s Set) error {
 	if drivers.IsNil(s) {
-		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and check its error", ErrInvalidConfig)
+		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and "+
+			"check its error", ErrInvalidConfig)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

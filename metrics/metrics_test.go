@@ -33,7 +33,8 @@ func newMetrics(t *testing.T) (*metrics.Metrics, func() string) {
 	return m, func() string {
 		t.Helper()
 		w := httptest.NewRecorder()
-		promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w,
+			httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 		if w.Code != 200 {
 			t.Fatalf("%d: %s", w.Code, w.Body)
 		}
@@ -68,10 +69,13 @@ func TestGenerator(t *testing.T) {
 	m.WorkerIDs("unknown", map[string]int{"held": 3})
 	expires := float64(core.DefaultLayout().Expires().UnixMilli()) / 1000
 	expect(t, scrape(),
-		`unalike_generator_info{coordinator="etcd",generator="orders",layout="`+core.DefaultLayout().String()+`",namespace="shop"} 1`,
+		`unalike_generator_info{coordinator="etcd",generator="orders",layout="`+
+			core.DefaultLayout().String()+`",namespace="shop"} 1`,
 		`unalike_ready{generator="orders"} 1`,
-		fmt.Sprintf(`unalike_worker_id{generator="orders",stripe="0"} %d`, g.Health().Workers[0].WorkerID),
-		fmt.Sprintf(`unalike_worker_id{generator="orders",stripe="1"} %d`, g.Health().Workers[1].WorkerID),
+		fmt.Sprintf(`unalike_worker_id{generator="orders",stripe="0"} %d`,
+			g.Health().Workers[0].WorkerID),
+		fmt.Sprintf(`unalike_worker_id{generator="orders",stripe="1"} %d`,
+			g.Health().Workers[1].WorkerID),
 		`unalike_generation{generator="orders",stripe="1"} 1`,
 		`unalike_ids_issued_total{generator="orders"} 7`,
 		`unalike_rollbacks_total{generator="orders"} 0`,
@@ -134,7 +138,8 @@ func TestClosed(t *testing.T) {
 		if err := m.Generator("orders", g, metrics.Info{}); !errors.Is(err, metrics.ErrTwice) {
 			t.Errorf("the name in use: %v", err)
 		}
-		expect(t, scrape(), `unalike_coordinator_call_duration_seconds_count{generator="orders",op="acquire",result="ok"} 1`)
+		expect(t, scrape(),
+			`unalike_coordinator_call_duration_seconds_count{generator="orders",op="acquire",result="ok"} 1`)
 		if err := g.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -144,11 +149,13 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCalls: what came of a call is one of a few words, and a name that got no generator can be forgotten.
+// TestCalls: what came of a call is one of a few words, and a name that got no generator can be
+// forgotten.
 func TestCalls(t *testing.T) {
 	m, scrape := newMetrics(t)
 	told := m.OnCall("orders")
-	for _, err := range []error{nil, nil, context.DeadlineExceeded, context.Canceled, coord.ErrLeaseLost, coord.ErrNoWorkerID, coord.ErrQuarantined, errors.New("password=secret")} {
+	for _, err := range []error{nil, nil, context.DeadlineExceeded, context.Canceled,
+		coord.ErrLeaseLost, coord.ErrNoWorkerID, coord.ErrQuarantined, errors.New("password=secret")} {
 		told(coord.Call{Op: coord.CallRenew, WorkerID: 7, Took: 20 * time.Millisecond, Err: err})
 	}
 	text := scrape()
@@ -156,8 +163,11 @@ func TestCalls(t *testing.T) {
 		`unalike_coordinator_call_duration_seconds_bucket{generator="orders",op="renew",result="ok",le="0.01"} 0`,
 		`unalike_coordinator_call_duration_seconds_bucket{generator="orders",op="renew",result="ok",le="0.025"} 2`,
 	}
-	for _, result := range []string{"timeout", "canceled", "lost", "no_worker_id", "quarantined", "error"} {
-		want = append(want, `unalike_coordinator_call_duration_seconds_count{generator="orders",op="renew",result="`+result+`"} 1`)
+	for _, result := range []string{"timeout", "canceled", "lost", "no_worker_id", "quarantined",
+		"error"} {
+		want = append(want,
+			`unalike_coordinator_call_duration_seconds_count{generator="orders",op="renew",result="`+result+
+				`"} 1`)
 	}
 	expect(t, text, want...)
 	if strings.Contains(text, "secret") {
@@ -171,7 +181,8 @@ func TestCalls(t *testing.T) {
 
 func TestSegments(t *testing.T) {
 	m, scrape := newMetrics(t)
-	store := segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 10}, segment.Tag{Name: "c", Next: 1, Step: 10})
+	store := segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 10},
+		segment.Tag{Name: "c", Next: 1, Step: 10})
 	set, err := segment.NewSet(t.Context(), store, segment.Config{})
 	if err != nil {
 		t.Fatal(err)

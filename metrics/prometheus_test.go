@@ -50,10 +50,12 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-// TestRules: promtool accepts the rules, each of which has a test in which it fires and one in which it must not.
+// TestRules: promtool accepts the rules, each of which has a test in which it fires and one in
+// which it must not.
 func TestRules(t *testing.T) {
 	promtest.Need(t)
-	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"},
+		{"test", "rules", "alerts_test.yaml"}} {
 		cmd := exec.CommandContext(t.Context(), "promtool", args...)
 		cmd.Dir = "../deploy/prometheus"
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -61,7 +63,8 @@ func TestRules(t *testing.T) {
 		}
 	}
 	cases := map[string]int{}
-	for _, m := range testedName.FindAllStringSubmatch(read(t, "../deploy/prometheus/alerts_test.yaml"), -1) {
+	for _, m := range testedName.FindAllStringSubmatch(
+		read(t, "../deploy/prometheus/alerts_test.yaml"), -1) {
 		cases[m[1]]++
 	}
 	rules := alertName.FindAllStringSubmatch(read(t, rulesFile), -1)
@@ -140,18 +143,22 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := core.Config{OnCall: m.OnCall("orders"), Lease: coord.LeaseConfig{TTL: 3 * time.Second, Horizon: 6 * time.Second, RenewEvery: 500 * time.Millisecond}}
+	cfg := core.Config{OnCall: m.OnCall("orders"),
+		Lease: coord.LeaseConfig{TTL: 3 * time.Second, Horizon: 6 * time.Second,
+			RenewEvery: 500 * time.Millisecond}}
 	g, err := core.New(t.Context(), &marked{FakeClient: f.Client()}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	set, err := segment.NewSet(t.Context(), segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10}), segment.Config{})
+	set, err := segment.NewSet(t.Context(),
+		segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10}), segment.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = set.Close(context.Background()) })
-	for _, err := range []error{m.Generator("orders", g, metrics.Info{Coordinator: "fake"}), m.Set(set)} {
+	for _, err := range []error{m.Generator("orders", g, metrics.Info{Coordinator: "fake"}),
+		m.Set(set)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +169,8 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 		t.Fatal(err)
 	}
 	service.Request("/v1/generators/{generator}/ids", "GET", 200, time.Millisecond)
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "unalike_connections", Help: "As the command shows it."}, func() float64 { return 1 }))
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "unalike_connections",
+		Help: "As the command shows it."}, func() float64 { return 1 }))
 	m.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
 	if _, err := set.Next(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
@@ -172,15 +180,18 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	return page.Listener.Addr().String()
 }
 
-// TestBoard: what the alerts and the board ask for, a real Prometheus has of a generator, and in peace
-// there are no alerts. When they fire is shown by TestFleets, and by the command's TestServeOutage.
+// TestBoard: what the alerts and the board ask for, a real Prometheus has of a generator, and in
+// peace there are no alerts. When they fire is shown by TestFleets, and by the command's
+// TestServeOutage.
 func TestBoard(t *testing.T) {
 	promtest.Need(t)
 	rules := duration.ReplaceAllString(read(t, rulesFile), "$1 1s")
-	p := promtest.Start(t, 200*time.Millisecond, rules, scraped(t, coordtest.NewFake(coordtest.FakeConfig{})))
+	p := promtest.Start(t, 200*time.Millisecond, rules,
+		scraped(t, coordtest.NewFake(coordtest.FakeConfig{})))
 
 	var names []string
-	for _, name := range append(metricName.FindAllString(rules, -1), metricName.FindAllString(strings.Join(boardExpressions(t), "\n"), -1)...) {
+	for _, name := range append(metricName.FindAllString(rules, -1),
+		metricName.FindAllString(strings.Join(boardExpressions(t), "\n"), -1)...) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -191,13 +202,17 @@ func TestBoard(t *testing.T) {
 	for _, expr := range boardExpressions(t) {
 		until(t, "the board has "+expr, func() bool { return p.Query(t, expr) > 0 })
 	}
-	until(t, "in peace there are no alerts", func() bool { return len(p.Alerts(t)) == 0 }) // nor that of the start, when there was nobody
+	// nor that of the start, when there was nobody
+	until(t, "in peace there are no alerts", func() bool { return len(p.Alerts(t)) == 0 })
 }
 
-// TestScrapesAreSmall: a scrape of a generator with 4 stripes has no more series than there are figures.
+// TestScrapesAreSmall: a scrape of a generator with 4 stripes has no more series than there are
+// figures.
 func TestScrapesAreSmall(t *testing.T) {
 	m, scrape := newMetrics(t)
-	g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(), core.Config{Stripes: 4, OnCall: m.OnCall("orders"), Lease: coord.LeaseConfig{Identity: "secret-identity"}})
+	g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(),
+		core.Config{Stripes: 4, OnCall: m.OnCall("orders"),
+			Lease: coord.LeaseConfig{Identity: "secret-identity"}})
 	if err != nil {
 		t.Fatal(err)
 	}

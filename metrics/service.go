@@ -38,10 +38,12 @@ func NewService(reg prometheus.Registerer) (*Service, error) {
 	s := &Service{
 		seen: map[kind]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "unalike_http_requests_total", Help: "Requests answered. Errors of RPCs have the status that they have over HTTP.",
+			Name: "unalike_http_requests_total",
+			Help: "Requests answered. Errors of RPCs have the status that they have over HTTP.",
 		}, []string{"handler", "method", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "unalike_http_request_duration_seconds", Help: "How long requests took; streams count when they end.", Buckets: DefaultBuckets(),
+			Name: "unalike_http_request_duration_seconds",
+			Help: "How long requests took; streams count when they end.", Buckets: DefaultBuckets(),
 		}, []string{"handler"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "unalike_refusals_total", Help: "Requests and connections refused, by reason.",
@@ -70,7 +72,8 @@ func (s *Service) of(k kind) *series {
 	if one != nil {
 		return one
 	}
-	one = &series{s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)), s.took.WithLabelValues(k.handler)}
+	one = &series{s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)),
+		s.took.WithLabelValues(k.handler)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[k] = one
@@ -83,7 +86,8 @@ func (s *Service) Refused(reason string) { s.refused.WithLabelValues(reason).Inc
 // methodOf is the label for a method: a caller may write anything.
 func methodOf(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
 		return method
 	}
 	return "other"

@@ -14,7 +14,8 @@ import (
 	"github.com/unalike-id/unalike/metrics"
 )
 
-// TestService: requests are counted by route, method and code, and a caller cannot make labels of his own.
+// TestService: requests are counted by route, method and code, and a caller cannot make labels of
+// his own.
 func TestService(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	s, err := metrics.NewService(reg)
@@ -26,10 +27,13 @@ func TestService(t *testing.T) {
 	}
 	s.Refused("rate")
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	for _, want := range []string{
-		`unalike_http_requests_total{code="200",handler="/v1/generators",method="GET"} 2`, `unalike_http_requests_total{code="200",handler="/v1/generators",method="other"} 2`,
-		`unalike_refusals_total{reason="rate"} 1`, `unalike_http_request_duration_seconds_count{handler="/v1/generators"} 4`,
+		`unalike_http_requests_total{code="200",handler="/v1/generators",method="GET"} 2`,
+		`unalike_http_requests_total{code="200",handler="/v1/generators",method="other"} 2`,
+		`unalike_refusals_total{reason="rate"} 1`,
+		`unalike_http_request_duration_seconds_count{handler="/v1/generators"} 4`,
 	} {
 		if !strings.Contains(w.Body.String(), "\n"+want+"\n") {
 			t.Errorf("%s is not in\n%s", want, w.Body)

@@ -19,7 +19,8 @@ type target struct{ error }
 func (t target) Check() error { return t.error }
 
 func TestHandler(t *testing.T) {
-	ready, away, late := target{}, target{errors.New("coordinator away")}, target{errors.New("not open")}
+	ready, away, notOpen := target{}, target{errors.New("coordinator away")},
+		target{errors.New("not open")}
 	for name, tt := range map[string]struct {
 		method  string
 		targets []probe.Target
@@ -30,8 +31,8 @@ func TestHandler(t *testing.T) {
 		"nothing":       {"GET", nil, 200, "ready\n"},
 		"head":          {"HEAD", []probe.Target{ready}, 200, "ready\n"},
 		"one of two":    {"GET", []probe.Target{ready, away}, 503, "coordinator away\n"},
-		"both":          {"GET", []probe.Target{late, away}, 503, "not open\ncoordinator away\n"},
-		"head, not yet": {"HEAD", []probe.Target{late}, 503, "not open\n"},
+		"both":          {"GET", []probe.Target{notOpen, away}, 503, "not open\ncoordinator away\n"},
+		"head, not yet": {"HEAD", []probe.Target{notOpen}, 503, "not open\n"},
 		"changes":       {"POST", []probe.Target{ready}, 405, "a probe is asked with GET or HEAD\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,9 @@ func TestHandler(t *testing.T) {
 			if w.Code != tt.status || w.Body.String() != tt.body {
 				t.Errorf("%d %q, want %d %q", w.Code, w.Body, tt.status, tt.body)
 			}
-			if h := w.Header(); h.Get("Cache-Control") != "no-store" || (h.Get("Retry-After") != "") != (tt.status == 503) || (h.Get("Allow") != "") != (tt.status == 405) {
+			if h := w.Header(); h.Get("Cache-Control") != "no-store" ||
+				(h.Get("Retry-After") != "") != (tt.status == 503) ||
+				(h.Get("Allow") != "") != (tt.status == 405) {
 				t.Errorf("the header is %v", h)
 			}
 		})

@@ -52,7 +52,8 @@ func TestInputs(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		t.Errorf("inputs.sha256 has\n%s\nand the files are\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), again)
+		t.Errorf("inputs.sha256 has\n%s\nand the files are\n%s\n%s", strings.Join(got, "\n"),
+			strings.Join(want, "\n"), again)
 	}
 }
 
@@ -88,8 +89,10 @@ func TestSideEffects(t *testing.T) {
 	methods := unalikev1.File_unalike_v1_id_proto.Services().ByName("IDService").Methods()
 	for i := range methods.Len() {
 		m := methods.Get(i)
-		if o, ok := m.Options().(*descriptorpb.MethodOptions); ok && o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN {
-			t.Errorf("%s is %v: a reply would be stored or asked for again", m.Name(), o.GetIdempotencyLevel())
+		if o, ok := m.Options().(*descriptorpb.MethodOptions); ok &&
+			o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN {
+			t.Errorf("%s is %v: a reply would be stored or asked for again", m.Name(),
+				o.GetIdempotencyLevel())
 		}
 	}
 	if methods.Len() < 5 {

@@ -57,9 +57,11 @@ func (c Config) resolve() (Config, error) {
 	c.Logger = logs.Or(c.Logger)
 	switch {
 	case c.Step < 0 || c.Step > MaxStep:
-		return c, invalid("Step is %d; 0, which is the tag's own, or a number up to %d is allowed", c.Step, int64(MaxStep))
+		return c, invalid("Step is %d; 0, which is the tag's own, or a number up to %d is allowed",
+			c.Step, int64(MaxStep))
 	case c.MaxStep < 0 || c.MaxStep > MaxStep:
-		return c, invalid("MaxStep is %d; 0, which is a million, or a number up to %d is allowed", c.MaxStep, int64(MaxStep))
+		return c, invalid("MaxStep is %d; 0, which is a million, or a number up to %d is allowed",
+			c.MaxStep, int64(MaxStep))
 	case c.MaxStep > 0 && c.MaxStep < c.Step:
 		return c, invalid("MaxStep is %d and Step is %d; raise MaxStep or lower Step", c.MaxStep, c.Step)
 	case c.Hold < time.Second:
@@ -71,7 +73,8 @@ func (c Config) resolve() (Config, error) {
 		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed",
 			c.CreatePerMinute)
 	case c.RefillTimeout < time.Millisecond:
-		return c, invalid("RefillTimeout is %v; at least 1ms is allowed, or 0, which is %v", c.RefillTimeout, DefaultRefillTimeout)
+		return c, invalid("RefillTimeout is %v; at least 1ms is allowed, or 0, which is %v",
+			c.RefillTimeout, DefaultRefillTimeout)
 	}
 	return c, nil
 }

@@ -39,8 +39,10 @@ type WentBackError struct {
 
 // Error prints both numbers and what to do.
 func (e *WentBackError) Error() string {
-	return fmt.Sprintf("%v: tag %q: it handed out %d to %d, and numbers up to %d are in use already; if a dump was restored or the row was changed by hand, "+
-		"find the highest number in use and raise the tag above it with Advance, or with 'unalike segments advance'", ErrWentBack, e.Tag, e.Got.First, e.Got.Last, e.Above)
+	return fmt.Sprintf("%v: tag %q: it handed out %d to %d, and numbers up to %d are in use already; "+
+		"if a dump was restored or the row was changed by hand, "+
+		"find the highest number in use and raise the tag above it with Advance, or with 'unalike "+
+		"segments advance'", ErrWentBack, e.Tag, e.Got.First, e.Got.Last, e.Above)
 }
 
 // Unwrap returns [ErrWentBack].
@@ -54,15 +56,18 @@ type StoreChangedError struct {
 
 // Error prints both identities and what to do.
 func (e *StoreChangedError) Error() string {
-	return fmt.Sprintf("%v: tag %q: it was %q and is %q; after a failover, ranges that were handed out last may be missing here: find the highest number in use and "+
-		"raise the tag above it with Advance, or with 'unalike segments advance', or open the store with failover=skip:N", ErrStoreChanged, e.Tag, e.Was, e.Here)
+	return fmt.Sprintf("%v: tag %q: it was %q and is %q; after a failover, ranges that were handed "+
+		"out last may be missing here: find the highest number in use and "+
+		"raise the tag above it with Advance, or with 'unalike segments advance', or open the store "+
+		"with failover=skip:N", ErrStoreChanged, e.Tag, e.Was, e.Here)
 }
 
 // Unwrap returns [ErrStoreChanged].
 func (e *StoreChangedError) Unwrap() error { return ErrStoreChanged }
 
 // refusals are the errors with which a store says that it is there and will not.
-var refusals = []error{ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed, ErrInvalidConfig}
+var refusals = []error{ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed,
+	ErrInvalidConfig}
 
 // refused reports whether a store has refused. Otherwise it could not be reached.
 func refused(err error) bool {

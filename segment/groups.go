@@ -70,8 +70,8 @@ type group struct {
 // has to be in the store, which has to be a [Creator]. It does not call the store: the first number
 // does, and [Groups.Ready]. Close the groups before the store. Errors wrap [ErrInvalidConfig].
 //
-// A store that has lost the tag of a group, in a failover or with a restored dump, has it made again
-// from 1: who restores makes it above all numbers in use first, see the runbook.
+// A store that has lost the tag of a group, in a failover or with a restored dump, has it made
+// again from 1: who restores makes it above all numbers in use first, see the runbook.
 func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config) (*Groups, error) {
 	if store == nil {
 		return nil, invalid("the store is nil")
@@ -155,8 +155,8 @@ func (g *Groups) opening(ctx context.Context) error {
 		ErrUnavailable, g.tag, context.Cause(ctx))
 }
 
-// enter makes the group that begins on a day the present one, unless that is later. Somebody has the
-// turn.
+// enter makes the group that begins on a day the present one, unless that is later. Somebody has
+// the turn.
 func (g *Groups) enter(day time.Time) error {
 	past := g.cur.Load()
 	if past != nil && !day.After(past.day) {

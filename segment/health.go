@@ -11,7 +11,8 @@ type Health struct {
 	Err error
 	// Failing is why refills fail at the moment; nil if they do not.
 	Failing error
-	// Present is the segment in use, and Next the one to be used then; empty ranges begin above their ends.
+	// Present is the segment in use, and Next the one to be used then; empty ranges begin above their
+	// ends.
 	Present, Next Range
 	// Left is how many numbers are in memory.
 	Left int64
@@ -64,7 +65,8 @@ func (s *Sequence) Health() Health {
 	return h
 }
 
-// supply reports whether there are numbers in memory, and why the last refill failed; nil: it did not.
+// supply reports whether there are numbers in memory, and why the last refill failed; nil: it did
+// not.
 func (s *Sequence) supply() (left bool, failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

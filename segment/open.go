@@ -30,8 +30,8 @@ type OpenOptions struct {
 }
 
 // Open returns a store for rawURL, which looks at the server and ends with ctx at the latest. The
-// driver of the URL's scheme must have been imported. Close the store after the sequences that use it.
-// Errors wrap [ErrInvalidConfig] if the URL is wrong, and never contain its password.
+// driver of the URL's scheme must have been imported. Close the store after the sequences that use
+// it. Errors wrap [ErrInvalidConfig] if the URL is wrong, and never contain its password.
 func Open(ctx context.Context, rawURL string, o OpenOptions) (Store, error) {
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {

@@ -15,8 +15,9 @@ func rateOf(used int64, took time.Duration) float64 {
 	return float64(used) / max(took, leastTime).Seconds()
 }
 
-// measure notes the rate when so many numbers of the present segment are used. As long as less than leastTime has passed, that is a bound
-// below which the rate is not, so it raises what was known before and does not lower it.
+// measure notes the rate when so many numbers of the present segment are used. As long as less than
+// leastTime has passed, that is a bound below which the rate is not, so it raises what was known
+// before and does not lower it.
 func (f *figures) measure(used int64, now time.Time) {
 	took := now.Sub(f.since)
 	if rate := rateOf(f.used+used, took); rate > f.rate || took >= leastTime {

@@ -44,7 +44,7 @@ func (s *Sequence) refilled() {
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
 		r, err := s.fetch()
-		if s.settle(r, err, time.Since(began)) {
+		if s.finish(r, err, time.Since(began)) {
 			return
 		}
 		pause := s.pause(attempt)
@@ -53,7 +53,7 @@ func (s *Sequence) refilled() {
 		case <-timer.C:
 		case <-s.stop:
 			timer.Stop()
-			s.settle(Range{}, ErrClosed, 0)
+			s.finish(Range{}, ErrClosed, 0)
 			return
 		}
 	}
@@ -78,7 +78,8 @@ func (s *Sequence) fetch() (Range, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
 	defer cancel()
 	s.mu.Lock()
-	look := s.back || s.cfg.Step == 0 && s.figures.base > 0 && time.Since(s.figures.based) >= refreshEvery
+	look := s.back || s.cfg.Step == 0 && s.figures.base > 0 &&
+		time.Since(s.figures.based) >= refreshEvery
 	s.mu.Unlock()
 	if look {
 		if err := s.look(ctx); err != nil {
@@ -92,15 +93,17 @@ func (s *Sequence) fetch() (Range, error) {
 	switch {
 	case err != nil:
 		return r, s.failed(err)
-	case r.Last < r.First || r.Last-r.First < 0 || r.Last-r.First >= MaxStep || step > 0 && r.Len() > step:
-		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the store is broken", s.tag, r.First, r.Last, step)
+	case r.Last < r.First || r.Last-r.First < 0 || r.Last-r.First >= MaxStep || step > 0 &&
+		r.Len() > step:
+		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the "+
+			"store is broken", s.tag, r.First, r.Last, step)
 	}
 	return r, nil
 }
 
-// look reads what the store has of the tag: its step, which somebody may have changed, and whether the
-// next number is above top again. Taking a range to find that out would raise it, until it is above what
-// this process has used and not above what others have.
+// look reads what the store has of the tag: its step, which somebody may have changed, and whether
+// the next number is above top again. Taking a range to find that out would raise it, until it is
+// above what this process has used and not above what others have.
 func (s *Sequence) look(ctx context.Context) error {
 	t, err := s.store.Tag(ctx, s.tag)
 	if err == nil {
@@ -162,15 +165,17 @@ func (s *Sequence) nextStep() int64 {
 	return f.step
 }
 
-// settle notes what an attempt gave, and wakes those who wait. It reports whether that was the last one.
-func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
+// finish notes what an attempt gave, and wakes those who wait. It reports whether that was the last
+// one.
+func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	s.mu.Lock()
 	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
 	s.setBack(err != nil && s.ended == nil && (s.back || errors.Is(err, ErrWentBack)))
 	f := &s.figures
-	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0 // before the first one, New says it
+	// before the first one, New says it
+	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0
 	last = err == nil || s.ended != nil
 	s.failure, s.refilling = err, !last
 	switch {
@@ -217,12 +222,14 @@ func (s *Sequence) announce() {
 	}
 }
 
-// tell says how the sequence is. Calls come one after another: from announce, and from Close when that has ended.
+// tell says how the sequence is. Calls come one after another: from announce, and from Close when
+// that has ended.
 func (s *Sequence) tell() {
 	h := s.Health()
 	switch {
 	case h.Failing != nil:
-		s.cfg.Logger.Warn("refills fail", "tag", s.tag, "left", h.Left, "time_left", h.TimeLeft, "error", h.Failing)
+		s.cfg.Logger.Warn("refills fail", "tag", s.tag, "left", h.Left, "time_left", h.TimeLeft, "error",
+			h.Failing)
 	case h.Err != nil:
 		s.cfg.Logger.Info("the sequence has ended", "tag", s.tag, "error", h.Err)
 	default:

@@ -45,8 +45,8 @@ func TestShared(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(5)
-		patience := 700 * time.Millisecond
-		s := sequence(t, store, segment.Config{MaxStep: 5, RefillTimeout: patience})
+		timeout := 700 * time.Millisecond
+		s := sequence(t, store, segment.Config{MaxStep: 5, RefillTimeout: timeout})
 		store.Intercept(down)
 		wantNext(t, s, 1, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -59,7 +59,7 @@ func TestTimeout(t *testing.T) {
 			why  error
 		}{
 			{"NextContext", patient, 5 * time.Second, context.DeadlineExceeded},
-			{"Next", s.Next, patience, errDown},
+			{"Next", s.Next, timeout, errDown},
 			{"TryNext", s.TryNext, 0, errDown},
 		} {
 			began := time.Now()

@@ -19,20 +19,21 @@ type Sequence struct {
 	cfg   Config
 
 	mu        sync.Mutex
-	next      *span         // the next segment; nil: there is none
-	idle      bool          // what was held was given back, as nobody asked for it
-	refilling bool          // a refill is under way
-	line      list.List     // of *waiter; nobody waits while there is a number
-	failure   error         // of the last attempt to refill; nil: it succeeded
-	ended     error         // what calls return since the end; nil: it has not ended
-	top       int64         // every number that was handed out or is held is at or below it
-	known     bool          // top is known
-	back      bool          // a range was refused, and none is taken before the store is above top
-	backs     *atomic.Int64 // how many sequences there are of which that is so, of those that share a store
-	telling   bool          // announce is under way
-	untold    bool          // something has changed since that has looked
-	aging     *time.Timer   // until the present segment is too old; nil: it does not age
-	figures   figures
+	next      *span     // the next segment; nil: there is none
+	idle      bool      // what was held was given back, as nobody asked for it
+	refilling bool      // a refill is under way
+	line      list.List // of *waiter; nobody waits while there is a number
+	failure   error     // of the last attempt to refill; nil: it succeeded
+	ended     error     // what calls return since the end; nil: it has not ended
+	top       int64     // every number that was handed out or is held is at or below it
+	known     bool      // top is known
+	back      bool      // a range was refused, and none is taken before the store is above top
+	// how many sequences there are of which that is so, of those that share a store
+	backs   *atomic.Int64
+	telling bool        // announce is under way
+	untold  bool        // something has changed since that has looked
+	aging   *time.Timer // until the present segment is too old; nil: it does not age
+	figures figures
 
 	stop    chan struct{}   // closed when the sequence ends
 	life    context.Context // of calls to the store
@@ -44,11 +45,13 @@ type Sequence struct {
 
 // figures are what is measured, guarded by the sequence's lock.
 type figures struct {
-	base     int64         // the tag's own step; 0: not known
-	based    time.Time     // when that was read
-	step     int64         // the size of the last segment asked for; 0: there was none
-	rate     float64       // numbers a second of late; 0: not known
-	since    time.Time     // since when that is measured: the present segment and those before it that lasted for less than leastTime together
+	base  int64     // the tag's own step; 0: not known
+	based time.Time // when that was read
+	step  int64     // the size of the last segment asked for; 0: there was none
+	rate  float64   // numbers a second of late; 0: not known
+	// since when that is measured: the present segment and those before it that lasted for less than
+	// leastTime together
+	since    time.Time
 	used     int64         // what was used of the latter
 	took     time.Duration // the last refill that succeeded
 	refilled time.Time     // when that was
@@ -83,7 +86,8 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 
 // newSequence returns a sequence that has no segment yet.
 func newSequence(store Store, tag string, cfg Config) *Sequence {
-	s := &Sequence{store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64), stop: make(chan struct{})}
+	s := &Sequence{store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
+		stop: make(chan struct{})}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
 	return s
@@ -93,8 +97,8 @@ func newSequence(store Store, tag string, cfg Config) *Sequence {
 func (s *Sequence) Tag() string { return s.tag }
 
 // Next returns the next number. If none is in memory it waits for a refill, at most RefillTimeout.
-// The error is then ErrUnavailable, or at once what the store refuses with: ErrUnknownTag, ErrWentBack,
-// ErrStoreChanged, ErrExhausted. After Close it is ErrClosed.
+// The error is then ErrUnavailable, or at once what the store refuses with: ErrUnknownTag,
+// ErrWentBack, ErrStoreChanged, ErrExhausted. After Close it is ErrClosed.
 func (s *Sequence) Next() (int64, error) {
 	p := s.cur.Load()
 	n := p.used.Add(1)
@@ -128,8 +132,8 @@ func (s *Sequence) TryNext() (int64, error) {
 	return first, err
 }
 
-// Fill fills dst with rising numbers, in runs that each take one atomic add. It waits as NextContext
-// does. It returns how many numbers it wrote; with fewer than len(dst) comes the error.
+// Fill fills dst with rising numbers, in runs that each take one atomic add. It waits as
+// NextContext does. It returns how many numbers it wrote; with fewer than len(dst) comes the error.
 func (s *Sequence) Fill(ctx context.Context, dst []int64) (int, error) {
 	done := 0
 	for done < len(dst) {
@@ -146,8 +150,8 @@ func (s *Sequence) Fill(ctx context.Context, dst []int64) (int, error) {
 	return done, nil
 }
 
-// All returns an endless sequence of numbers, each with a nil error, that ends after the first error.
-// It waits as NextContext does.
+// All returns an endless sequence of numbers, each with a nil error, that ends after the first
+// error. It waits as NextContext does.
 func (s *Sequence) All(ctx context.Context) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		for {

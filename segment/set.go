@@ -26,7 +26,8 @@ const (
 	mostEnded = 10_000
 )
 
-// Set is the sequences of all tags of a store. It is safe for concurrent use. Make it with [NewSet].
+// Set is the sequences of all tags of a store. It is safe for concurrent use. Make it with
+// [NewSet].
 type Set struct {
 	all   atomic.Pointer[map[string]*Sequence]
 	store Store
@@ -60,9 +61,9 @@ type refresh struct {
 	err  error
 }
 
-// NewSet returns the sequences of all tags of a store. It reads the list of tags, which ends with ctx; the
-// first segment of a tag is taken when its first number is asked for. Tags that are made later work at once,
-// those that are deleted end within a minute. Close the set before the store.
+// NewSet returns the sequences of all tags of a store. It reads the list of tags, which ends with
+// ctx; the first segment of a tag is taken when its first number is asked for. Tags that are made
+// later work at once, those that are deleted end within a minute. Close the set before the store.
 func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	if store == nil {
 		return nil, invalid("the store is nil")
@@ -75,7 +76,8 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed",
 			cfg.CreatePerMinute)
 	}
-	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}), making: make(chan struct{}, 1)}
+	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}),
+		making: make(chan struct{}, 1)}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
 	if err := s.reload(ctx); err != nil {
@@ -86,8 +88,8 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Next returns the next number of a tag, as [Sequence.NextContext] does. The error is ErrUnknownTag if the
-// store does not have the tag, which is spelled as the store spells it.
+// Next returns the next number of a tag, as [Sequence.NextContext] does. The error is ErrUnknownTag
+// if the store does not have the tag, which is spelled as the store spells it.
 func (s *Set) Next(ctx context.Context, tag string) (int64, error) {
 	q, err := s.Sequence(ctx, tag)
 	if err != nil {
@@ -105,8 +107,9 @@ func (s *Set) Fill(ctx context.Context, tag string, dst []int64) (int, error) {
 	return q.Fill(ctx, dst)
 }
 
-// Sequence returns the sequence of a tag. It belongs to the set, which closes it. A tag that is not known has
-// the list read again, once a second at most however many there are, and is made if Config says so.
+// Sequence returns the sequence of a tag. It belongs to the set, which closes it. A tag that is not
+// known has the list read again, once a second at most however many there are, and is made if
+// Config says so.
 func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if q := (*s.all.Load())[tag]; q != nil {
 		return q, nil
@@ -122,7 +125,8 @@ func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 			return q, nil
 		}
 		if !make || s.cfg.CreatePerMinute == 0 {
-			return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' for example", ErrUnknownTag, tag)
+			return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' "+
+				"for example", ErrUnknownTag, tag)
 		}
 		if err := s.create(ctx, tag); err != nil {
 			return nil, err
@@ -148,7 +152,8 @@ func (s *Set) create(ctx context.Context, tag string) error {
 		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says",
 			ErrUnknownTag, tag, most)
 	}
-	err := s.store.(Creator).Create(ctx, Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
+	err := s.store.(Creator).Create(ctx,
+		Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
 	if errors.Is(err, ErrTagExists) {
 		return nil
 	}
@@ -175,10 +180,10 @@ func (s *Set) Health() []Health {
 	return h
 }
 
-// Check returns nil if numbers can be had, and otherwise why the store gives none. It never calls the
-// store: it knows what the refills and the readings of the list gave, of which there is one a minute. A tag
-// that has numbers in memory can be used while the store is away, and one that the store refuses is no
-// reason for an error.
+// Check returns nil if numbers can be had, and otherwise why the store gives none. It never calls
+// the store: it knows what the refills and the readings of the list gave, of which there is one a
+// minute. A tag that has numbers in memory can be used while the store is away, and one that the
+// store refuses is no reason for an error.
 func (s *Set) Check() error {
 	var away error
 	for _, q := range *s.all.Load() {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// keep reads the list from time to time until the set is closed. A store that does not answer leaves it as
-// it is, and is asked again soon, because Check tells of it.
+// keep reads the list from time to time until the set is closed. A store that does not answer
+// leaves it as it is, and is asked again soon, because Check tells of it.
 func (s *Set) keep() {
 	timer := time.NewTimer(refreshEvery)
 	defer timer.Stop()
@@ -26,7 +26,8 @@ func (s *Set) keep() {
 	}
 }
 
-// reread waits for a reading of the list that began after the call, or shares one that is about to begin.
+// reread waits for a reading of the list that began after the call, or shares one that is about to
+// begin.
 func (s *Set) reread(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {

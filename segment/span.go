@@ -15,9 +15,10 @@ type span struct {
 	_    [120]byte // what all callers write is not in the cache line of what all of them read
 
 	first, size int64
-	mark        int64     // the caller who takes this offset starts the refill; set before anybody sees the span
-	taken       time.Time // when the store gave it
-	_           [80]byte  // 256 bytes in all, which the runtime aligns to 256
+	// the caller who takes this offset starts the refill; set before anybody sees the span
+	mark  int64
+	taken time.Time // when the store gave it
+	_     [80]byte  // 256 bytes in all, which the runtime aligns to 256
 }
 
 // last is the last number of a span.

@@ -41,8 +41,8 @@ type Store interface {
 	GiveBack(ctx context.Context, tag string, unused Range) (bool, error)
 	// Tag returns one tag; ErrUnknownTag: there is none.
 	Tag(ctx context.Context, tag string) (Tag, error)
-	// Tags lists all tags in the order of their names. One whose row or key is damaged is in the list, and
-	// says so; the others can be used.
+	// Tags lists all tags in the order of their names. One whose row or key is damaged is in the list,
+	// and says so; the others can be used.
 	Tags(ctx context.Context) ([]Tag, error)
 	// Advance makes to the next number of a tag, if that is above what it is; a lower number is an
 	// error. Who calls it also says that the tag is as it should be on this server, see
@@ -62,8 +62,8 @@ type Creator interface {
 
 // Advancer is a [Store] that can raise all tags at once.
 type Advancer interface {
-	// AdvanceAll adds a number to the next one of every tag, which is the last that there can be where that is more.
-	// Damaged tags stay as they are. It says of all of them what Advance says of one.
+	// AdvanceAll adds a number to the next one of every tag, which is the last that there can be where
+	// that is more. Damaged tags stay as they are. It says of all of them what Advance says of one.
 	AdvanceAll(ctx context.Context, by int64) error
 }
 
@@ -107,27 +107,30 @@ func CheckStep(step, least int64) error {
 	return nil
 }
 
-// CheckNext returns an error that wraps [ErrInvalidConfig] unless the next number of a tag, as a store has it at a
-// place, is from 0 to most.
+// CheckNext returns an error that wraps [ErrInvalidConfig] unless the next number of a tag, as a
+// store has it at a place, is from 0 to most.
 func CheckNext(tag, where string, next, most int64) error {
 	if next < 0 || next > most {
-		return invalid("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; raise the tag above every number in use with Advance, or with 'unalike segments advance'",
+		return invalid("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; "+
+			"raise the tag above every number in use with Advance, or with 'unalike segments advance'",
 			tag, where, next, most)
 	}
 	return nil
 }
 
-// CheckStored returns an error that wraps [ErrInvalidConfig] unless the step of a tag, as a store has it at a place, is
-// from 1 to [MaxStep].
+// CheckStored returns an error that wraps [ErrInvalidConfig] unless the step of a tag, as a store
+// has it at a place, is from 1 to [MaxStep].
 func CheckStored(tag, where string, step int64) error {
 	if step < 1 || step > MaxStep {
-		return invalid("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step, int64(MaxStep))
+		return invalid("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step,
+			int64(MaxStep))
 	}
 	return nil
 }
 
-// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has numbers that a store
-// may hand out. The largest number of all is never handed out, because the next one has to be stored.
+// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has
+// numbers that a store may hand out. The largest number of all is never handed out, because the
+// next one has to be stored.
 func CheckUnused(r Range) error {
 	if r.First < 0 || r.First > r.Last || r.Last == math.MaxInt64 {
 		return invalid("the range from %d to %d cannot have been handed out", r.First, r.Last)

@@ -10,7 +10,8 @@ import (
 
 // take returns the first of a run of at most k numbers, and how many there are, at least one. It
 // waits for limit; 0: until ctx ends; below 0: not at all.
-func (s *Sequence) take(ctx context.Context, limit time.Duration, k int64) (first, n int64, err error) {
+func (s *Sequence) take(ctx context.Context, limit time.Duration,
+	k int64) (first, n int64, err error) {
 	for n == 0 && err == nil {
 		if first, n = s.claim(s.cur.Load(), k); n == 0 {
 			first, n, err = s.turn(ctx, limit, k)
@@ -19,8 +20,8 @@ func (s *Sequence) take(ctx context.Context, limit time.Duration, k int64) (firs
 	return first, n, err
 }
 
-// claim takes at most k numbers of a segment with one add; none if it is spent. It looks first, so that
-// large runs do not drive the offset of a spent segment up.
+// claim takes at most k numbers of a segment with one add; none if it is spent. It looks first, so
+// that large runs do not drive the offset of a spent segment up.
 func (s *Sequence) claim(p *span, k int64) (first, n int64) {
 	if p.left() == 0 {
 		return 0, 0
@@ -49,9 +50,10 @@ type got struct {
 	err      error
 }
 
-// turn is called by who has found no number. It waits in line for the next segment; no number and no
-// error mean that there is one already.
-func (s *Sequence) turn(ctx context.Context, limit time.Duration, k int64) (first, n int64, err error) {
+// turn is called by who has found no number. It waits in line for the next segment; no number and
+// no error mean that there is one already.
+func (s *Sequence) turn(ctx context.Context, limit time.Duration,
+	k int64) (first, n int64, err error) {
 	var place *list.Element
 	s.mu.Lock()
 	if s.ended == nil && s.next != nil && s.cur.Load().left() == 0 {
@@ -80,18 +82,19 @@ func (s *Sequence) turn(ctx context.Context, limit time.Duration, k int64) (firs
 }
 
 // wait waits in line.
-func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.Element, refills uint64) (first, n int64, err error) {
-	var late <-chan time.Time
+func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.Element,
+	refills uint64) (first, n int64, err error) {
+	var timeout <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
-		late = timer.C
+		timeout = timer.C
 	}
 	w := place.Value.(*waiter)
 	select {
 	case g := <-w.got:
 		return g.first, g.n, g.err
-	case <-late:
+	case <-timeout:
 		err = fmt.Errorf("no number within %v", limit)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -106,12 +109,15 @@ func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.El
 	default:
 	}
 	if failure == nil && came > 0 {
-		failure = fmt.Errorf("%w: tag %q: numbers are used up faster than the store gives them: %d segments came in that time, of %d numbers; raise MaxStep, or the step of the tag", ErrUnavailable, s.tag, came, step)
+		failure = fmt.Errorf("%w: tag %q: numbers are used up faster than the store gives them: %d "+
+			"segments came in that time, of %d numbers; raise MaxStep, or the step of the tag",
+			ErrUnavailable, s.tag, came, step)
 	}
 	return 0, 0, s.unavailable(failure, err)
 }
 
-// unavailable says why there is no number: what the last attempt has met, and what has ended the wait.
+// unavailable says why there is no number: what the last attempt has met, and what has ended the
+// wait.
 func (s *Sequence) unavailable(failure, ended error) error {
 	if failure == nil {
 		return fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, ended)

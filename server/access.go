@@ -76,6 +76,7 @@ func (s *Server) answered(rt route, r *request, took time.Duration) {
 	case s.cfg.AccessLog == AccessErrors:
 		return
 	}
-	s.log.Log(r.Context(), level, "request", "handler", rt.pattern, "method", r.Method, "status", status, "took", took,
+	s.log.Log(r.Context(), level, "request", "handler", rt.pattern, "method", r.Method, "status",
+		status, "took", took,
 		"from", r.RemoteAddr, "request_id", r.answer.Header().Get(requestID))
 }

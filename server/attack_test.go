@@ -77,8 +77,10 @@ func TestHeaderInjection(t *testing.T) {
 		"/decodeSnowflakeId?snowflakeId=" + crlf, "/" + crlf, "//" + crlf, "/cache?" + crlf, "/db?" +
 			crlf,
 	} {
-		for _, header := range []string{"", "Authorization: Bearer " + crlf + "\r\n",
-			"Accept: text/plain\r\n"} {
+		for _, header := range []string{
+			"", "Authorization: Bearer " + crlf + "\r\n",
+			"Accept: text/plain\r\n",
+		} {
 			head, body := r.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
 				header + "\r\n")
 			if strings.Contains(head, "\nX-Injected:") || strings.Contains(body, "<script>") {

@@ -103,8 +103,8 @@ type Config struct {
 	AnyReady bool
 	// Metrics answers /metrics. Nil: there is no such page.
 	Metrics http.Handler
-	// Build is what the program was built from, for the page. A page that is open loads itself again when
-	// it is another one.
+	// Build is what the program was built from, for the page. A page that is open loads itself again
+	// when it is another one.
 	Build string
 	// AdminApart says that [Server.Admin] is served on an address of its own: the pages of operators
 	// are there alone.
@@ -140,13 +140,17 @@ func (c Config) resolve() (Config, error) {
 	c.Logger = logs.Or(c.Logger)
 	switch {
 	case c.MaxCount < 1 || c.MaxCount > MostCount:
-		return c, invalid("MaxCount is %d; 1 to %d are allowed, 0 means %d", c.MaxCount, MostCount, DefaultMaxCount)
+		return c, invalid("MaxCount is %d; 1 to %d are allowed, 0 means %d", c.MaxCount, MostCount,
+			DefaultMaxCount)
 	case c.MaxReplyBytes < LeastReplyBytes:
-		return c, invalid("MaxReplyBytes is %d; it is %d, which any reply has room in, or more, 0 means %d", c.MaxReplyBytes, LeastReplyBytes, DefaultMaxReplyBytes)
+		return c, invalid("MaxReplyBytes is %d; it is %d, which any reply has room in, or "+
+			"more, 0 means %d", c.MaxReplyBytes, LeastReplyBytes, DefaultMaxReplyBytes)
 	case c.MaxWatches < 1:
-		return c, invalid("MaxWatches is %d; it is a positive number, 0 means %d", c.MaxWatches, DefaultMaxWatches)
+		return c, invalid("MaxWatches is %d; it is a positive number, 0 means %d", c.MaxWatches,
+			DefaultMaxWatches)
 	case !c.AccessLog.known():
-		return c, invalid("AccessLog is %.40q; %s, %s and %s are known", c.AccessLog, AccessOff, AccessErrors, AccessAll)
+		return c, invalid("AccessLog is %.40q; %s, %s and %s are known", c.AccessLog, AccessOff,
+			AccessErrors, AccessAll)
 	case c.MaxWait < 0 || c.MaxWait > time.Hour:
 		return c, invalid("MaxWait is %v; 0, which is %v, to 1h is allowed", c.MaxWait, DefaultMaxWait)
 	}
@@ -155,7 +159,8 @@ func (c Config) resolve() (Config, error) {
 			return c, err
 		}
 		if drivers.IsNil(g) {
-			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error", name)
+			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error",
+				name)
 		}
 		if err := c.Leaf.Check(name, g.Layout()); err != nil {
 			return c, err
@@ -165,11 +170,12 @@ func (c Config) resolve() (Config, error) {
 	return c, nil
 }
 
-// Check returns an error that wraps [ErrInvalidConfig] if a generator of that name and layout cannot be
-// served beside the routes of Leaf.
+// Check returns an error that wraps [ErrInvalidConfig] if a generator of that name and layout
+// cannot be served beside the routes of Leaf.
 func (l Leaf) Check(name string, layout core.Layout) error {
 	if name == DefaultName && l.Enabled && !isTwitter(layout) {
-		return invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's layout and epoch, and others would be smaller than those "+
+		return invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's "+
+			"layout and epoch, and others would be smaller than those "+
 			"and repeat them later: give it the layout twitter, or another name", name, layout)
 	}
 	return nil
@@ -178,7 +184,8 @@ func (l Leaf) Check(name string, layout core.Layout) error {
 // CheckName returns an error that wraps [ErrInvalidConfig] unless name can be that of a generator.
 func CheckName(name string) error {
 	if !names.MatchString(name) {
-		return invalid("the generator's name %.80q is not 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit", name)
+		return invalid("the generator's name %.80q is not 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', "+
+			"beginning with a letter or a digit", name)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package server hands out IDs and numbers over HTTP: as JSON, as text, as Meituan's Leaf does, and in
-// gRPC, gRPC-Web and Connect.
+// Package server hands out IDs and numbers over HTTP: as JSON, as text, as Meituan's Leaf does, and
+// in gRPC, gRPC-Web and Connect.
 //
 //	cfg, err := config.Load("unalike.yaml")
 //	if err != nil {

@@ -46,7 +46,8 @@ type generatorFacts struct {
 
 // ceiling is how many IDs a second the layout has for the generator's worker IDs.
 func (g *generatorFacts) ceiling() float64 {
-	return float64(g.layout.SequencesPerTick()) / g.layout.Unit.Seconds() * float64(len(g.health.Workers))
+	return float64(g.layout.SequencesPerTick()) / g.layout.Unit.Seconds() * float64(
+		len(g.health.Workers))
 }
 
 // workerList is who holds which worker ID of a namespace, at a time.
@@ -57,8 +58,8 @@ type workerList struct {
 	at    time.Time
 }
 
-// WorkerIDs shows on the page who holds which worker ID of a generator's namespace, and how many of all are
-// free. An unknown name is ignored. 'unalike serve' calls it once a minute.
+// WorkerIDs shows on the page who holds which worker ID of a generator's namespace, and how many of
+// all are free. An unknown name is ignored. 'unalike serve' calls it once a minute.
 func (s *Server) WorkerIDs(name string, slots []coord.Slot, free, of int) {
 	if sp := s.spaces[name]; sp != nil {
 		slots = slices.Clone(slots)
@@ -78,10 +79,12 @@ func rank(s coord.Slot) int {
 // facts looks at everything.
 func (s *Server) facts() facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
-	f := facts{now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(), store: s.CheckStore(), inFlight: s.InFlight()}
+	f := facts{now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(),
+		store: s.CheckStore(), inFlight: s.InFlight()}
 	for _, name := range s.known {
 		g := s.cfg.Generators[name]
-		f.generators = append(f.generators, generatorFacts{name, s.cfg.Namespaces[name], g.Layout(), g.Health(), s.spaces[name].workers.Load()})
+		f.generators = append(f.generators, generatorFacts{name, s.cfg.Namespaces[name], g.Layout(),
+			g.Health(), s.spaces[name].workers.Load()})
 	}
 	if set, err := s.sequences(); err == nil {
 		f.tags = set.Health()
@@ -90,20 +93,22 @@ func (s *Server) facts() facts {
 	return f
 }
 
-// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second; without it they are
-// measured between requests for the page.
+// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second;
+// without it they are measured between requests for the page.
 func (s *Server) Sample() { s.sample() }
 
-// sample takes a sample if the last one is a second old, and returns those of the last minute, and whether the server was
-// ready at any time.
+// sample takes a sample if the last one is a second old, and returns those of the last minute, and
+// whether the server was ready at any time.
 func (s *Server) sample() (wasReady bool, past history) {
 	counts := map[string]uint64{}
 	for _, name := range s.known {
 		h := s.cfg.Generators[name].Health()
-		counts["ids "+name], counts["rollbacks "+name], counts["errors "+name] = h.Issued, h.Rollbacks, errorsOf(h.Errors)
+		counts["ids "+name], counts["rollbacks "+name], counts["errors "+name] = h.Issued, h.Rollbacks,
+			errorsOf(h.Errors)
 	}
 	for pattern, t := range s.traffic {
-		counts["requests "+pattern], counts["refused "+pattern], counts["failed "+pattern] = t.requests.Load(), t.refused.Load(), t.failed.Load()
+		counts["requests "+pattern], counts["refused "+pattern], counts["failed "+
+			pattern] = t.requests.Load(), t.refused.Load(), t.failed.Load()
 	}
 	s.refusals.mu.Lock()
 	for reason, seen := range s.refusals.seen {
@@ -115,7 +120,8 @@ func (s *Server) sample() (wasReady bool, past history) {
 
 // errorsOf returns how many calls of a generator failed, but for those that gave up themselves.
 func errorsOf(c core.ErrorCounts) uint64 {
-	return c.NotStarted + c.ClockRollback + c.SequenceExhausted + c.WindowNotOpen + c.WindowEnded + c.TimeExhausted
+	return c.NotStarted + c.ClockRollback + c.SequenceExhausted + c.WindowNotOpen + c.WindowEnded +
+		c.TimeExhausted
 }
 
 // sample is what was counted up to a time.
@@ -131,7 +137,8 @@ type samples struct {
 	taken    history
 }
 
-// add keeps a sample if it is due, and returns whether the server was ready at any time, and the samples.
+// add keeps a sample if it is due, and returns whether the server was ready at any time, and the
+// samples.
 func (s *samples) add(one sample, ready bool) (wasReady bool, taken history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +152,8 @@ func (s *samples) add(one sample, ready bool) (wasReady bool, taken history) {
 // history is samples, the oldest first.
 type history []sample
 
-// since returns by how much a count has grown in a time, or since the first sample, and in how many seconds.
+// since returns by how much a count has grown in a time, or since the first sample, and in how many
+// seconds.
 func (h history) since(key string, span time.Duration) (growth, seconds float64) {
 	if len(h) == 0 {
 		return 0, 0
@@ -204,8 +212,8 @@ func (t *traffic) count(issues bool, status int, took time.Duration) {
 	}
 }
 
-// durations are how long the last requests took: some thousand of them, each in one of buckets whose bounds are at most a
-// quarter apart.
+// durations are how long the last requests took: some thousand of them, each in one of buckets
+// whose bounds are at most a quarter apart.
 type durations struct {
 	buckets [128]atomic.Uint32
 	all     atomic.Uint32

@@ -72,7 +72,8 @@ func (s *Server) decode(w http.ResponseWriter, r *request) error {
 	}
 	id, err := core.ParseID(r.PathValue("id"))
 	if err != nil {
-		return problemf(http.StatusBadRequest, "an ID is a whole number from 0 to 9223372036854775807 in plain digits")
+		return problemf(http.StatusBadRequest,
+			"an ID is a whole number from 0 to 9223372036854775807 in plain digits")
 	}
 	p, err := partsOf(g.Layout(), id)
 	if err != nil {

@@ -34,8 +34,10 @@ func TestNoGrowth(t *testing.T) {
 	var answered atomic.Int64
 	var load sync.WaitGroup
 	for i := range 16 {
-		path := []string{"/v1/generators/orders/ids", "/v1/generators/orders/ids?count=1000",
-			"/v1/sequences/a%2Fb/numbers", "/v1/generators/none/ids"}[i%4]
+		path := []string{
+			"/v1/generators/orders/ids", "/v1/generators/orders/ids?count=1000",
+			"/v1/sequences/a%2Fb/numbers", "/v1/generators/none/ids",
+		}[i%4]
 		load.Go(func() {
 			for !stop.Load() {
 				resp, err := client.Get(r.http.URL + path)

@@ -17,7 +17,8 @@ const clockWait = time.Second
 // shortBody is how many bytes package net/http counts by itself, before it sends a body in chunks.
 const shortBody = 1024
 
-// fastLayout is from how many IDs a second on no service reaches the ceiling of a layout, so that nobody waits for long.
+// fastLayout is from how many IDs a second on no service reaches the ceiling of a layout, so that
+// nobody waits for long.
 const fastLayout = 1_000_000
 
 // keptBuffer is the largest buffer that is kept for the next request, in bytes.
@@ -47,14 +48,16 @@ func (s *Server) wanted(r *request) (want, error) {
 	if q.Has("count") {
 		n, err := strconv.Atoi(q.Get("count"))
 		if err != nil || !s.countAllowed(n) || strconv.Itoa(n) != q.Get("count") || len(q["count"]) > 1 {
-			return w, problemf(http.StatusBadRequest, "count is a single whole number from 1 to %d", s.cfg.MaxCount)
+			return w, problemf(http.StatusBadRequest, "count is a single whole number from 1 to %d",
+				s.cfg.MaxCount)
 		}
 		w.count = n
 	}
 	if q.Has("wait") {
 		d, err := time.ParseDuration(q.Get("wait"))
 		if err != nil || !s.waitAllowed(d) || len(q["wait"]) > 1 {
-			return w, problemf(http.StatusBadRequest, "wait is a single duration with a unit, from 0s to %v, for example 2s", s.cfg.MaxWait)
+			return w, problemf(http.StatusBadRequest,
+				"wait is a single duration with a unit, from 0s to %v, for example 2s", s.cfg.MaxWait)
 		}
 		w.wait = d
 	}
@@ -82,13 +85,16 @@ func prefersText(accept []string) bool {
 }
 
 // generator returns the generator that the path names.
-func (s *Server) generator(r *request) (Generator, error) { return s.named(r.PathValue("generator")) }
+func (s *Server) generator(r *request) (Generator, error) {
+	return s.named(r.PathValue("generator"))
+}
 
 // named returns a generator by its name.
 func (s *Server) named(name string) (Generator, error) {
 	g, ok := s.cfg.Generators[name]
 	if !ok {
-		return g, problemf(http.StatusNotFound, "there is no such generator; known are: %s", strings.Join(s.known, ", "))
+		return g, problemf(http.StatusNotFound, "there is no such generator; known are: %s",
+			strings.Join(s.known, ", "))
 	}
 	return g, nil
 }
@@ -115,9 +121,11 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// take appends count new IDs to dst, which are all or none. It waits for a second, for what the count takes at the
-// layout's ceiling, and for wait; but no longer than any request, however long a tick is.
-func take(ctx context.Context, g Generator, dst []core.ID, count int, wait time.Duration) ([]core.ID, error) {
+// take appends count new IDs to dst, which are all or none. It waits for a second, for what the
+// count takes at the layout's ceiling, and for wait; but no longer than any request, however long a
+// tick is.
+func take(ctx context.Context, g Generator, dst []core.ID, count int,
+	wait time.Duration) ([]core.ID, error) {
 	l := g.Layout()
 	if count == 1 && wait == 0 && float64(l.SequencesPerTick()) >= fastLayout*l.Unit.Seconds() {
 		id, err := g.Next() // the usual request, without the cost of a timer
@@ -145,8 +153,8 @@ func take(ctx context.Context, g Generator, dst []core.ID, count int, wait time.
 	return dst, err
 }
 
-// sendAll answers with numbers as JSON strings in an object, or one a line. Many are sent in pieces,
-// each of which must be read in time.
+// sendAll answers with numbers as JSON strings in an object, or one a line. Many are sent in
+// pieces, each of which must be read in time.
 func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, plain bool) {
 	text := b.text[:0]
 	if !plain {
@@ -158,7 +166,8 @@ func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, 
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
 			setType(w, plain)
 			if _, err := w.Write(text); err != nil { // the caller has gone, and the IDs with it
-				b.text = nil // HTTP/2 may still read what it could not send: no other request may use that memory
+				// HTTP/2 may still read what it could not send: no other request may use that memory
+				b.text = nil
 				return
 			}
 			text = text[:0]

@@ -16,14 +16,17 @@ func (s *Server) leafRoutes() {
 	if s.cfg.Leaf.Anyone {
 		right = anyone
 	}
-	s.leafRoute(route{pattern: "/api/snowflake/get/{key}", right: right, issues: true}, failsAsLeaf(s.leafSnowflake))
-	s.leafRoute(route{pattern: "/api/segment/get/{key}", right: right, issues: true}, failsAsLeaf(s.leafSegment))
+	s.leafRoute(route{pattern: "/api/snowflake/get/{key}", right: right, issues: true},
+		failsAsLeaf(s.leafSnowflake))
+	s.leafRoute(route{pattern: "/api/segment/get/{key}", right: right, issues: true},
+		failsAsLeaf(s.leafSegment))
 	s.leafRoute(route{pattern: "/decodeSnowflakeId", right: right}, s.leafDecode)
 	s.leafRoute(route{pattern: "/cache", right: Operate}, failsAsLeaf(s.leafCache))
 	s.leafRoute(route{pattern: "/db", right: Operate}, failsAsLeaf(s.leafDB))
 }
 
-// leafRoute adds a page that answers every method, with a slash at its end or without, as Leaf does.
+// leafRoute adds a page that answers every method, with a slash at its end or without, as Leaf
+// does.
 func (s *Server) leafRoute(rt route, h handler) {
 	s.route(s.mux, rt, h)
 	rt.pattern += "/{$}" //mutant:leaf-slash
@@ -39,24 +42,28 @@ func failsAsLeaf(h handler) handler {
 		}
 		p := *problemOf(err, r.detailed())
 		p.Message = fmt.Sprintf("Result{id=%d, status=EXCEPTION}", leafCode(err, p.Status))
-		p.Status, p.Title, p.retry = http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError), 0
+		p.Status, p.Title, p.retry = http.StatusInternalServerError,
+			http.StatusText(http.StatusInternalServerError), 0
 		return &p
 	}
 }
 
-// leafCode returns the number that Leaf has for an error: -2 for a key that is not known, -3 for a clock that went back
-// and for a tag without numbers in memory, and -1 for the rest, as for what has not started yet.
+// leafCode returns the number that Leaf has for an error: -2 for a key that is not known, -3 for a
+// clock that went back and for a tag without numbers in memory, and -1 for the rest, as for what
+// has not started yet.
 func leafCode(err error, status int) int {
 	switch {
 	case status == http.StatusNotFound:
 		return -2
-	case errors.Is(err, core.ErrClockRollback), errors.Is(err, segment.ErrUnavailable), errors.Is(err, segment.ErrExhausted):
+	case errors.Is(err, core.ErrClockRollback), errors.Is(err, segment.ErrUnavailable),
+		errors.Is(err, segment.ErrExhausted):
 		return -3
 	}
 	return -1
 }
 
-// leafSnowflake answers with the next ID: of the generator that the key names, or of the default one.
+// leafSnowflake answers with the next ID: of the generator that the key names, or of the default
+// one.
 func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	key := r.PathValue("key")
 	g, ok := s.cfg.Generators[key]
@@ -65,9 +72,11 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	}
 	switch {
 	case !ok:
-		return problemf(http.StatusNotFound, "there is neither a generator of that name nor one that is named %s", DefaultName)
+		return problemf(http.StatusNotFound,
+			"there is neither a generator of that name nor one that is named %s", DefaultName)
 	case !isTwitter(g.Layout()):
-		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
+		return problemf(http.StatusNotFound,
+			"the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
 	if err := s.admitCount(r, 1); err != nil {
 		return err
@@ -76,7 +85,7 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return bare(w, int64(ids[0]))
+	return plainNumber(w, int64(ids[0]))
 }
 
 // leafSegment answers with the next number of a tag.
@@ -88,11 +97,11 @@ func (s *Server) leafSegment(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return bare(w, n[0])
+	return plainNumber(w, n[0])
 }
 
-// bare answers with a number alone.
-func bare(w http.ResponseWriter, n int64) error {
+// plainNumber answers with a number alone.
+func plainNumber(w http.ResponseWriter, n int64) error {
 	return text(w, http.StatusOK, strconv.FormatInt(n, 10))
 }
 
@@ -125,11 +134,15 @@ func (s *Server) leafCache(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{ID: "cache", Title: "Segments in memory", Empty: "There are none.", Head: columns("name", "init", "next", "#pos", "#value0", "#max0", "#step0", "#value1", "#max1", "#step1")}
+	t := table{ID: "cache", Title: "Segments in memory", Empty: "There are none.",
+		Head: columns("name", "init", "next", "#pos", "#value0", "#max0", "#step0", "#value1", "#max1",
+			"#step1")}
 	for _, h := range set.Health() {
 		ahead := h.Next.Last - h.Next.First + 1
-		row := []cell{words(h.Tag), words(strconv.FormatBool(h.Refills > 0)), words(strconv.FormatBool(ahead > 0))}
-		for _, n := range []int64{0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step, h.Next.First, h.Next.Last + 1, h.Step} {
+		row := []cell{words(h.Tag), words(strconv.FormatBool(h.Refills > 0)),
+			words(strconv.FormatBool(ahead > 0))}
+		for _, n := range []int64{0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step,
+			h.Next.First, h.Next.Last + 1, h.Step} {
 			row = append(row, num(strconv.FormatInt(n, 10)))
 		}
 		t.Rows = append(t.Rows, row)
@@ -147,12 +160,14 @@ func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{ID: "db", Title: "Tags in the store", Empty: "There are none.", Head: columns("tag", "#max", "#step", "update", "description")}
+	t := table{ID: "db", Title: "Tags in the store", Empty: "There are none.",
+		Head: columns("tag", "#max", "#step", "update", "description")}
 	for _, tag := range tags {
 		if tag.Damage != nil {
 			tag.Description = tag.Damage.Error()
 		}
-		t.Rows = append(t.Rows, []cell{words(tag.Name), num(strconv.FormatInt(tag.Next, 10)), num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description)})
+		t.Rows = append(t.Rows, []cell{words(tag.Name), num(strconv.FormatInt(tag.Next, 10)),
+			num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description)})
 	}
 	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
 }

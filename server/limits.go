@@ -34,7 +34,8 @@ func (s *Server) admitCount(r *request, count int) error {
 	}
 	n := replyBytes(count)
 	if !s.replies.TryAcquire(n) { //mutant:reply-bytes
-		p := refusal("reply_bytes", http.StatusServiceUnavailable, "the replies that are under way have all the memory that there is for them")
+		p := refusal("reply_bytes", http.StatusServiceUnavailable,
+			"the replies that are under way have all the memory that there is for them")
 		p.retry = retrySoon
 		return p
 	}
@@ -47,12 +48,14 @@ func (s *Server) admitCount(r *request, count int) error {
 func limited(r *request, count int) error {
 	now := time.Now() //nolint:forbidigo // a rate is no matter of IDs
 	if count > r.limit.Burst() {
-		return refusal("rate", http.StatusTooManyRequests, "this token has %d IDs a second; ask for at most as many at a time", r.limit.Burst())
+		return refusal("rate", http.StatusTooManyRequests,
+			"this token has %d IDs a second; ask for at most as many at a time", r.limit.Burst())
 	}
 	taken := r.limit.ReserveN(now, count)
 	if wait := taken.DelayFrom(now); wait > 0 {
 		taken.CancelAt(now)
-		p := refusal("rate", http.StatusTooManyRequests, "this token has %d IDs a second, and they are used up", r.limit.Burst())
+		p := refusal("rate", http.StatusTooManyRequests,
+			"this token has %d IDs a second, and they are used up", r.limit.Burst())
 		p.retry = wait
 		return p
 	}
@@ -84,7 +87,8 @@ func (s *streams) enter(connection any, most int) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by[connection] >= most {
-		return nil, refusal("watches", http.StatusTooManyRequests, "this connection has %d streams under way, and no more are allowed", most)
+		return nil, refusal("watches", http.StatusTooManyRequests,
+			"this connection has %d streams under way, and no more are allowed", most)
 	}
 	s.by[connection]++
 	return func() {

@@ -20,9 +20,10 @@ var pageFiles embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/page.html"))
 
-// pagePolicy lets the page load nothing but its own script and style. The icon that it names is empty, so that browsers
-// do not look for one.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// pagePolicy lets the page load nothing but its own script and style. The icon that it names is
+// empty, so that browsers do not look for one.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // snapshot is the live page at one moment, and what its watchers are sent of it.
 type snapshot struct {
@@ -53,21 +54,25 @@ const pagePath = "/{$}"
 
 // pageRoutes adds the page for operators.
 func (s *Server) pageRoutes(mux *http.ServeMux) {
-	s.route(mux, route{pattern: pagePath, methods: reads, right: Operate, takes: []string{"id", "worker"}}, s.page)
-	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none}, s.pageEvents)
+	s.route(mux, route{pattern: pagePath, methods: reads, right: Operate,
+		takes: []string{"id", "worker"}}, s.page)
+	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none},
+		s.pageEvents)
 	s.assetRoutes(mux)
 }
 
 // assetRoutes adds what the page and the tables of Leaf need.
 func (s *Server) assetRoutes(mux *http.ServeMux) {
-	for name, kind := range map[string]string{"style.css": "text/css", "script.js": "text/javascript"} {
-		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: Operate, takes: none}, func(w http.ResponseWriter, r *request) error {
-			text, err := pageFiles.ReadFile("page/" + name)
-			if err != nil {
-				return err
-			}
-			return compressed(w, r, kind+"; charset=utf-8", text)
-		})
+	for name, kind := range map[string]string{"style.css": "text/css",
+		"script.js": "text/javascript"} {
+		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: Operate, takes: none},
+			func(w http.ResponseWriter, r *request) error {
+				text, err := pageFiles.ReadFile("page/" + name)
+				if err != nil {
+					return err
+				}
+				return compressed(w, r, kind+"; charset=utf-8", text)
+			})
 	}
 }
 
@@ -93,7 +98,9 @@ func (s *Server) page(w http.ResponseWriter, r *request) error {
 func rowsWith(rows [][]cell, text string) (found [][]cell) {
 	text = strings.ToLower(text)
 	for _, row := range rows {
-		if slices.ContainsFunc(row, func(c cell) bool { return strings.Contains(strings.ToLower(c.Text), text) }) {
+		if slices.ContainsFunc(row, func(c cell) bool {
+			return strings.Contains(strings.ToLower(c.Text), text)
+		}) {
 			found = append(found, row)
 		}
 	}
@@ -125,7 +132,8 @@ type flusher interface {
 	Flush() error
 }
 
-// compressing returns what writes to w in less bytes if the caller can read that. Call end when all is written.
+// compressing returns what writes to w in less bytes if the caller can read that. Call end when all
+// is written.
 func compressing(w http.ResponseWriter, r *request, kind string) (out flusher, end func()) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Vary", "Accept-Encoding")
@@ -155,14 +163,16 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 	defer leave()
 	defer s.viewers.Add(-1)
 	if s.viewers.Add(1) > mostViewers {
-		return refusal("watches", http.StatusTooManyRequests, "the page has %d watchers, and no more are allowed", mostViewers)
+		return refusal("watches", http.StatusTooManyRequests,
+			"the page has %d watchers, and no more are allowed", mostViewers)
 	}
 	out, end := compressing(w, r, "text/event-stream")
 	defer end()
 	control := http.NewResponseController(w)
 	var sent *snapshot
 	event := func(name string, text []byte) {
-		_, _ = fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, text) // flush tells whether anybody reads it
+		// flush tells whether anybody reads it
+		_, _ = fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, text)
 	}
 	flush := func() error {
 		if err := out.Flush(); err != nil {

@@ -82,8 +82,10 @@ func TestPage(t *testing.T) {
 		regexp.MustCompile(`(?:src|href)="(?:https?:|//)`).MatchString(page.body) {
 		t.Errorf("there is something foreign in it:\n%s", page.body)
 	}
-	for _, want := range []string{"All is well: 1 generator issues IDs, and no tag lacks numbers.",
-		"v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at "} {
+	for _, want := range []string{
+		"All is well: 1 generator issues IDs, and no tag lacks numbers.",
+		"v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at ",
+	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("there is no %q in\n%s", want, page.body)
 		}
@@ -91,10 +93,14 @@ func TestPage(t *testing.T) {
 	for id, want := range map[string][]string{
 		"generators": {`orders ready 0 none 0 % \d+ s just now 0 0 etcd:/&lt;i&gt;`},
 		"segments":   {`a/b ready 99 100 not yet 0  1 0 just now`},
-		"callers": {`/v1/generators/{generator}/ids 0 none \d+ [µm]s 0 0`,
-			`/v1/sequences/{tag}/numbers 0 none \d+ [µm]s 0 0`},
-		"decoder": {`orders 2026-05-04 03:02:01.000 [\d,]+ d a[a-z]+ 7 &lt;script&gt;alert\(1\)&lt;/script&gt; 9 \d+0 to \d+5|orders .*`},
-		"workers": {`orders 7 held &lt;script&gt;alert\(1\)&lt;/script&gt; &#34;&#39;&amp; 2026-05-04 03:02:01 .*`, `orders 5 free gone:1 .*`},
+		"callers": {
+			`/v1/generators/{generator}/ids 0 none \d+ [µm]s 0 0`,
+			`/v1/sequences/{tag}/numbers 0 none \d+ [µm]s 0 0`,
+		},
+		"decoder": {`orders 2026-05-04 03:02:01.000 [\d,]+ d a[a-z]+ 7 ` +
+			`&lt;script&gt;alert\(1\)&lt;/script&gt; 9 \d+0 to \d+5|orders .*`},
+		"workers": {`orders 7 held &lt;script&gt;alert\(1\)&lt;/script&gt; &#34;&#39;&amp; 2026-05-04 ` +
+			`03:02:01 .*`, `orders 5 free gone:1 .*`},
 	} {
 		_, rows := tableOf(page.body, id)
 		if len(rows) != len(want) {
@@ -108,8 +114,10 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	for query, want := range map[string]int{"": 2, "?worker=GONE": 1, "?worker=script": 1,
-		"?worker=nobody": 0} {
+	for query, want := range map[string]int{
+		"": 2, "?worker=GONE": 1, "?worker=script": 1,
+		"?worker=nobody": 0,
+	} {
 		if _, rows := tableOf(r.call("GET", "/"+query).body, "workers"); len(rows) != want {
 			t.Errorf("%q: %q", query, rows)
 		}
@@ -203,8 +211,10 @@ func TestPageWatchers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if want := map[bool]int{true: 429,
-				false: 200}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
+			if want := map[bool]int{
+				true:  429,
+				false: 200,
+			}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
 				t.Errorf("stream %d: %s, want %d", i, resp.Status, want)
 			}
 		}

@@ -110,7 +110,8 @@ func (s *Server) viewOfFacts(f *facts) *view {
 func generatorTable(f *facts) table {
 	t := table{
 		ID: "generators", Title: "Generators", Empty: "This server has no generators.",
-		Head: columns("Name", "State", "#IDs/s", "#Last minute", "#Of ceiling", "#Window left", "#Renewed", "#Failed/min", "#Worker IDs", "Namespace"),
+		Head: columns("Name", "State", "#IDs/s", "#Last minute", "#Of ceiling", "#Window left",
+			"#Renewed", "#Failed/min", "#Worker IDs", "Namespace"),
 	}
 	for i := range f.generators {
 		g := &f.generators[i]
@@ -135,8 +136,10 @@ func generatorTable(f *facts) table {
 		}
 		share := f.past.rate(key) / g.ceiling()
 		t.Rows = append(t.Rows, []cell{
-			words(g.name), is, num(figure(f.past.rate(key))), line(f.past.rates(key)), bar(share, percent(share)), bar(window, left),
-			num(renewed), num(figure(f.past.minute("errors " + g.name))), num(cmp.Or(strings.Join(held, ", "), "none")), words(g.namespace),
+			words(g.name), is, num(figure(f.past.rate(key))), line(f.past.rates(key)),
+			bar(share, percent(share)), bar(window, left),
+			num(renewed), num(figure(f.past.minute("errors " + g.name))),
+			num(cmp.Or(strings.Join(held, ", "), "none")), words(g.namespace),
 		})
 	}
 	return t
@@ -153,22 +156,26 @@ func percent(share float64) string {
 func workerTable(f *facts) table {
 	t := table{
 		ID: workersID, Title: "Worker IDs", Empty: "None were listed yet.",
-		Head: columns("Generator", "#Worker ID", "State", "Holder", "Identity", "Since", "Renewed", "Window until"),
+		Head: columns("Generator", "#Worker ID", "State", "Holder", "Identity", "Since", "Renewed",
+			"Window until"),
 	}
-	var notes []string
+	var remarks []string
 	for _, g := range f.generators {
 		if g.workers == nil {
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s: %s of %s free at %s UTC", g.name, figure(float64(g.workers.free)), figure(float64(g.workers.of)), g.workers.at.UTC().Format(time.TimeOnly)))
+		remarks = append(remarks, fmt.Sprintf("%s: %s of %s free at %s UTC", g.name,
+			figure(float64(g.workers.free)), figure(float64(g.workers.of)),
+			g.workers.at.UTC().Format(time.TimeOnly)))
 		for _, w := range g.workers.slots {
 			t.Rows = append(t.Rows, []cell{
-				words(g.name), num(strconv.Itoa(w.WorkerID)), words(w.State.String()), words(w.Holder), words(w.Identity),
+				words(g.name), num(strconv.Itoa(w.WorkerID)), words(w.State.String()), words(w.Holder),
+				words(w.Identity),
 				words(moment(w.Since)), words(moment(w.Renewed)), words(moment(w.Until)),
 			})
 		}
 	}
-	t.Note = strings.Join(notes, "; ")
+	t.Note = strings.Join(remarks, "; ")
 	return t.cut(mostRows)
 }
 
@@ -176,7 +183,8 @@ func workerTable(f *facts) table {
 func (t table) cut(most int) table {
 	if n := len(t.Rows); n > most {
 		t.Rows = t.Rows[:most]
-		t.Note = strings.TrimPrefix(t.Note+fmt.Sprintf("; %s of %s rows are shown", figure(float64(most)), figure(float64(n))), "; ")
+		t.Note = strings.TrimPrefix(t.Note+fmt.Sprintf("; %s of %s rows are shown", figure(float64(most)),
+			figure(float64(n))), "; ")
 	}
 	return t
 }
@@ -187,7 +195,8 @@ const mostTags = 200
 func segmentTable(f *facts) table {
 	t := table{
 		ID: "segments", Title: "Segments", Empty: "The store has no tags, or has not answered yet.",
-		Head: columns("Tag", "State", "#Left", "#Of step", "Next", "#Numbers/s", "#Lasts", "#Refills", "#Failed", "#Last take"),
+		Head: columns("Tag", "State", "#Left", "#Of step", "Next", "#Numbers/s", "#Lasts", "#Refills",
+			"#Failed", "#Last take"),
 	}
 	for _, h := range f.tags {
 		if h.Refills+h.Failures == 0 {
@@ -205,11 +214,15 @@ func segmentTable(f *facts) table {
 			taken = ago(f.now.Sub(h.LastRefill))
 		}
 		t.Rows = append(t.Rows, []cell{
-			words(h.Tag), stateOfTag(h), num(figure(float64(h.Left))), bar(float64(h.Left)/float64(max(h.Step, 1)), figure(float64(h.Step))), words(next),
-			num(figure(h.Rate)), num(lasts), num(figure(float64(h.Refills))), num(figure(float64(h.Failures))), num(taken),
+			words(h.Tag), stateOfTag(h), num(figure(float64(h.Left))),
+			bar(float64(h.Left)/float64(max(h.Step, 1)), figure(float64(h.Step))), words(next),
+			num(figure(h.Rate)), num(lasts), num(figure(float64(h.Refills))),
+			num(figure(float64(h.Failures))), num(taken),
 		})
 	}
-	slices.SortStableFunc(t.Rows, func(a, b []cell) int { return urgency[a[1].Class] - urgency[b[1].Class] })
+	slices.SortStableFunc(t.Rows, func(a, b []cell) int {
+		return urgency[a[1].Class] - urgency[b[1].Class]
+	})
 	return t.cut(mostTags)
 }
 
@@ -225,11 +238,14 @@ func stateOfTag(h segment.Health) cell {
 
 func (s *Server) callerTable(f *facts) table {
 	t := table{
-		ID: "callers", Title: "Callers", Empty: "Nobody has asked yet.", Note: counted(int(f.inFlight), "request or stream", "requests and streams") + " under way",
-		Head: columns("Route", "#Requests/s", "#Last minute", "#99 % took at most", "#Refused/min", "#Failed/min"),
+		ID: "callers", Title: "Callers", Empty: "Nobody has asked yet.",
+		Note: counted(int(f.inFlight), "request or stream", "requests and streams") + " under way",
+		Head: columns("Route", "#Requests/s", "#Last minute", "#99 % took at most", "#Refused/min",
+			"#Failed/min"),
 	}
 	for _, pattern := range s.patterns {
-		if s.traffic[pattern].requests.Load() == 0 || pattern == pagePath || strings.HasPrefix(pattern, "/page/") {
+		if s.traffic[pattern].requests.Load() == 0 || pattern == pagePath ||
+			strings.HasPrefix(pattern, "/page/") {
 			continue
 		}
 		slow := ""
@@ -239,18 +255,21 @@ func (s *Server) callerTable(f *facts) table {
 		key := "requests " + pattern
 		t.Rows = append(t.Rows, []cell{
 			words(pattern), num(figure(f.past.rate(key))), line(f.past.rates(key)), num(slow),
-			num(figure(f.past.minute("refused " + pattern))), num(figure(f.past.minute("failed " + pattern))),
+			num(figure(f.past.minute("refused " + pattern))),
+			num(figure(f.past.minute("failed " + pattern))),
 		})
 	}
 	return t
 }
 
 func refusalTable(f *facts) table {
-	t := table{ID: "refusals", Title: "Refusals", Empty: "Nothing was refused.", Head: columns("Reason", "#In the last minute", "#Since the start")}
+	t := table{ID: "refusals", Title: "Refusals", Empty: "Nothing was refused.",
+		Head: columns("Reason", "#In the last minute", "#Since the start")}
 	last := f.past[len(f.past)-1].counts
 	for _, key := range slices.Sorted(maps.Keys(last)) {
 		if reason, ok := strings.CutPrefix(key, "refusals "); ok {
-			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(reason, "_", " ")), num(figure(f.past.minute(key))), num(figure(float64(last[key])))})
+			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(reason, "_", " ")),
+				num(figure(f.past.minute(key))), num(figure(float64(last[key])))})
 		}
 	}
 	return t
@@ -259,8 +278,10 @@ func refusalTable(f *facts) table {
 // decoded returns what an ID is made of, in the layout of each generator.
 func (s *Server) decoded(text string, now time.Time) table {
 	t := table{
-		ID: "decoded", Title: "Parts of the ID", Empty: "An ID is a whole number from 0 to 9223372036854775807 in plain digits.",
-		Head: columns("Generator", "Time", "#Age", "#Worker ID", "Held by", "#Sequence", "Run of its tick"),
+		ID: "decoded", Title: "Parts of the ID",
+		Empty: "An ID is a whole number from 0 to 9223372036854775807 in plain digits.",
+		Head: columns("Generator", "Time", "#Age", "#Worker ID", "Held by", "#Sequence",
+			"Run of its tick"),
 	}
 	id, err := core.ParseID(text)
 	if err != nil {
@@ -279,7 +300,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 		}
 		first := int64(id) - int64(p.Sequence)
 		t.Rows = append(t.Rows, []cell{
-			words(name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old), num(strconv.Itoa(p.WorkerID)), words(s.holder(name, p.WorkerID)),
+			words(name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old),
+			num(strconv.Itoa(p.WorkerID)), words(s.holder(name, p.WorkerID)),
 			num(strconv.Itoa(p.Sequence)),
 			{Text: fmt.Sprintf("%d to %d", first, first+int64(l.SequencesPerTick())-1), Class: "wide"},
 		})
@@ -290,7 +312,9 @@ func (s *Server) decoded(text string, now time.Time) table {
 // holder says who holds a worker ID, or held it last.
 func (s *Server) holder(generator string, workerID int) string {
 	if list := s.spaces[generator].workers.Load(); list != nil {
-		if i := slices.IndexFunc(list.slots, func(w coord.Slot) bool { return w.WorkerID == workerID }); i >= 0 {
+		if i := slices.IndexFunc(list.slots, func(w coord.Slot) bool {
+			return w.WorkerID == workerID
+		}); i >= 0 {
 			w := list.slots[i]
 			if w.State == coord.SlotHeld {
 				return w.Holder

@@ -34,7 +34,8 @@ type problem struct {
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
 func problemf(status int, format string, args ...any) *problem {
-	return &problem{Status: status, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
+	return &problem{Status: status, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 // refusal is a problem of a request that was refused for a reason that is counted.
@@ -72,7 +73,8 @@ func (p *problem) after() string { return strconv.Itoa(int(math.Ceil(p.retry.Sec
 func (p *problem) challenge(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
 		//mutant:challenges
-		h["Www-Authenticate"] = []string{`Basic realm="unalike"`, `Bearer realm="unalike"`} // Chromium reads one of each line
+		// Chromium reads one of each line
+		h["Www-Authenticate"] = []string{`Basic realm="unalike"`, `Bearer realm="unalike"`}
 	}
 }
 
@@ -81,8 +83,8 @@ const (
 	retryMost = time.Minute
 )
 
-// kinds are the errors of generators and sequences, with what every caller may read of them. Of several that fit the
-// first one counts. What is not among them should not happen.
+// kinds are the errors of generators and sequences, with what every caller may read of them. Of
+// several that fit the first one counts. What is not among them should not happen.
 var kinds = []struct {
 	err    error
 	status int
@@ -101,12 +103,15 @@ var kinds = []struct {
 	{err: segment.ErrWentBack, status: http.StatusServiceUnavailable, retry: retrySoon},
 	{err: segment.ErrStoreChanged, status: http.StatusServiceUnavailable, retry: retrySoon},
 	{err: segment.ErrClosed, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, retry: retrySoon, detail: waitOver},
+	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, retry: retrySoon,
+		detail: waitOver},
 	{err: context.Canceled, status: http.StatusServiceUnavailable, retry: retrySoon, detail: waitOver},
-	{err: segment.ErrUnknownTag, status: http.StatusNotFound, detail: "there is no such tag; GET /v1/sequences lists them"},
+	{err: segment.ErrUnknownTag, status: http.StatusNotFound,
+		detail: "there is no such tag; GET /v1/sequences lists them"},
 	{
 		err: segment.ErrInvalidConfig, status: http.StatusBadRequest,
-		detail: fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends", segment.MaxTag),
+		detail: fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends",
+			segment.MaxTag),
 	},
 }
 
@@ -127,8 +132,8 @@ func problemOf(err error, detailed bool) *problem {
 		}
 	}
 	p.Title = http.StatusText(p.Status)
-	if late, notOpen := errors.AsType[*core.WindowNotOpenError](err); notOpen {
-		p.retry = min(max(late.Opens.Sub(late.Now), retrySoon), retryMost)
+	if unopened, notOpen := errors.AsType[*core.WindowNotOpenError](err); notOpen {
+		p.retry = min(max(unopened.Opens.Sub(unopened.Now), retrySoon), retryMost)
 	}
 	if detailed && p.Status >= http.StatusInternalServerError {
 		p.Detail = err.Error()

@@ -26,8 +26,10 @@ func TestKinds(t *testing.T) {
 	for name, err := range all {
 		for _, detailed := range []bool{false, true} {
 			var log strings.Builder
-			s := &Server{refusals: refusals{seen: map[string]*seen{}},
-				log: slog.New(slog.NewTextHandler(&log, nil))}
+			s := &Server{
+				refusals: refusals{seen: map[string]*seen{}},
+				log:      slog.New(slog.NewTextHandler(&log, nil)),
+			}
 			p := s.problem("/path", err, detailed)
 			w := httptest.NewRecorder()
 			p.write(w)
@@ -62,8 +64,10 @@ func TestKinds(t *testing.T) {
 // TestOpensLater: whoever comes too early learns when to come again, within bounds.
 func TestOpensLater(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	for in, want := range map[time.Duration]string{-time.Hour: "1", 2500 * time.Millisecond: "3",
-		time.Hour: "60"} {
+	for in, want := range map[time.Duration]string{
+		-time.Hour: "1", 2500 * time.Millisecond: "3",
+		time.Hour: "60",
+	} {
 		p := problemOf(fmt.Errorf("x: %w", &core.WindowNotOpenError{Now: now, Opens: now.Add(in)}), false)
 		if p.Status != 503 || p.after() != want {
 			t.Errorf("%v: %d, %s", in, p.Status, p.after())

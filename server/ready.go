@@ -37,8 +37,8 @@ func (s *Server) isReady(all []check) bool {
 	return well == len(all) || s.cfg.AnyReady && well > 0
 }
 
-// Ready returns nil if the server is ready, as /readyz has it, and otherwise what is not, and why. It
-// never waits.
+// Ready returns nil if the server is ready, as /readyz has it, and otherwise what is not, and why.
+// It never waits.
 func (s *Server) Ready() error {
 	all := s.checks()
 	switch {

@@ -142,7 +142,8 @@ func (s *Server) admit(rt route, r *request) error {
 	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
 	h["X-Content-Type-Options"] = noSniff
 	if !s.hostAllowed(r.Request) { //mutant:hosts
-		return refusal("host", http.StatusMisdirectedRequest, "the Host header is not that of this machine; if it is right, add it to the hosts that are allowed")
+		return refusal("host", http.StatusMisdirectedRequest, "the Host header is not that of this "+
+			"machine; if it is right, add it to the hosts that are allowed")
 	}
 	if err := s.authorize(rt.right, r); err != nil {
 		return err
@@ -153,7 +154,8 @@ func (s *Server) admit(rt route, r *request) error {
 		return p
 	}
 	if rt.issues && s.ofStranger(r.Request) { //mutant:strangers
-		return refusal("cross_site", http.StatusForbidden, "IDs and numbers are not for pages of other sites, nor for what a browser fetches ahead")
+		return refusal("cross_site", http.StatusForbidden,
+			"IDs and numbers are not for pages of other sites, nor for what a browser fetches ahead")
 	}
 	if rt.takes != nil && r.URL.RawQuery != "" {
 		if err := readQuery(r, rt.takes); err != nil {
@@ -174,7 +176,8 @@ func (s *Server) authorize(right Right, r *request) error {
 	switch {
 	case right == anyone:
 	case !ok:
-		return refusal("unauthorized", http.StatusUnauthorized, "a token is needed that is known here; send it as Authorization: Bearer TOKEN")
+		return refusal("unauthorized", http.StatusUnauthorized,
+			"a token is needed that is known here; send it as Authorization: Bearer TOKEN")
 	case r.may&right == 0:
 		return refusal("forbidden", http.StatusForbidden, "this token does not give the right to do that")
 	}
@@ -191,17 +194,21 @@ func (s *Server) ofStranger(r *http.Request) bool {
 
 // readQuery reads the query, and refuses parameters that a route does not have.
 func readQuery(r *request, known []string) (err error) {
-	if r.query, err = url.ParseQuery(r.URL.RawQuery); err != nil { // url.URL.Query would leave out what it cannot read
-		return problemf(http.StatusBadRequest, "the query cannot be read; it has the form name=value, or several of those with & between them")
+	if r.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		// url.URL.Query would leave out what it cannot read
+		return problemf(http.StatusBadRequest,
+			"the query cannot be read; it has the form name=value, or several of those with & between them")
 	}
 	for name := range r.query {
 		if slices.Contains(known, name) { //mutant:mistyped
 			continue
 		}
 		if len(known) == 0 {
-			return problemf(http.StatusBadRequest, "the parameter %.40q is not known; there are none here", name)
+			return problemf(http.StatusBadRequest, "the parameter %.40q is not known; there are none here",
+				name)
 		}
-		return problemf(http.StatusBadRequest, "the parameter %.40q is not known; known are %s", name, strings.Join(known, ", "))
+		return problemf(http.StatusBadRequest, "the parameter %.40q is not known; known are %s", name,
+			strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -209,7 +216,8 @@ func readQuery(r *request, known []string) (err error) {
 // admitBody bounds a body, and refuses one where none is read.
 func (s *Server) admitBody(rt route, r *request) error {
 	if r.ContentLength > maxBody {
-		return problemf(http.StatusRequestEntityTooLarge, "the body has more than %d bytes; parameters go in the URL", maxBody)
+		return problemf(http.StatusRequestEntityTooLarge,
+			"the body has more than %d bytes; parameters go in the URL", maxBody)
 	}
 	if r.ContentLength < 0 && r.Body != nil { // otherwise it ends there by itself
 		r.Body = http.MaxBytesReader(&r.answer, r.Body, maxBody)

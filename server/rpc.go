@@ -27,7 +27,8 @@ var _ unalikev1connect.IDServiceHandler = rpc{}
 
 // routesRPC adds the procedures: each speaks Connect, gRPC and gRPC-Web.
 func (s *Server) routesRPC() error {
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(maxBody), connect.WithCompressMinBytes(compressFrom)}
+	options := []connect.HandlerOption{connect.WithReadMaxBytes(maxBody),
+		connect.WithCompressMinBytes(compressFrom)}
 	for _, name := range []string{"json", "json; charset=utf-8"} {
 		options = append(options, connect.WithCodec(strictJSON{name}))
 	}
@@ -39,7 +40,8 @@ func (s *Server) routesRPC() error {
 	} {
 		s.procedure(route{pattern: procedure, right: Generate, issues: issues}, errs, service)
 	}
-	s.procedure(route{pattern: unalikev1connect.IDServiceWatchProcedure, right: Operate}, errs, service)
+	s.procedure(route{pattern: unalikev1connect.IDServiceWatchProcedure, right: Operate}, errs,
+		service)
 
 	path, health := grpchealth.NewHandler(rpc{s}, options...)
 	s.procedure(route{pattern: path}, errs, health)
@@ -145,8 +147,8 @@ var codes = map[int]connect.Code{
 	http.StatusServiceUnavailable:    connect.CodeUnavailable,
 }
 
-// rpc returns the problem as an error with a code. When to try again comes in the header of Connect's
-// reply, and in the trailer of gRPC's.
+// rpc returns the problem as an error with a code. When to try again comes in the header of
+// Connect's reply, and in the trailer of gRPC's.
 func (p *problem) rpc() *connect.Error {
 	code, ok := codes[p.Status]
 	if !ok {

@@ -23,7 +23,8 @@ const healthWatch = "/grpc.health.v1.Health/Watch"
 const serviceUnknown = grpchealth.Status(3)
 
 // Check implements grpchealth.Checker: the server or a generator is ready or not, as on /readyz.
-func (r rpc) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+func (r rpc) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse,
+	error) {
 	status := r.healthOf(req.Service, r.statusesNow())
 	if status == serviceUnknown {
 		return nil, r.failRPC(ctx, "/"+grpchealth.HealthV1ServiceName+"/", problemf(http.StatusNotFound,
@@ -69,30 +70,34 @@ func (s *Server) healthStream(options []connect.HandlerOption) (http.Handler, er
 	if err != nil {
 		return nil, err
 	}
-	options = append([]connect.HandlerOption{connect.WithRequestInitializer(func(_ connect.Spec, message any) error {
-		m, ok := message.(*dynamicpb.Message)
-		if !ok {
-			return fmt.Errorf("a message of type %T", message)
-		}
-		*m = *dynamicpb.NewMessage(request)
-		return nil
-	})}, options...)
-	return connect.NewServerStreamHandler(healthWatch, func(ctx context.Context, req *connect.Request[dynamicpb.Message], stream *connect.ServerStream[dynamicpb.Message]) error {
-		service := req.Msg.Get(request.Fields().ByNumber(1)).String()
-		err := s.watchHealth(ctx, service, func(status grpchealth.Status) error {
-			m := dynamicpb.NewMessage(response)
-			m.Set(response.Fields().ByNumber(1), protoreflect.ValueOfEnum(protoreflect.EnumNumber(status)))
-			return stream.Send(m)
-		})
-		if err != nil {
-			return s.failRPC(ctx, healthWatch, err)
-		}
-		return nil
-	}, options...), nil
+	options = append([]connect.HandlerOption{
+		connect.WithRequestInitializer(func(_ connect.Spec, message any) error {
+			m, ok := message.(*dynamicpb.Message)
+			if !ok {
+				return fmt.Errorf("a message of type %T", message)
+			}
+			*m = *dynamicpb.NewMessage(request)
+			return nil
+		})}, options...)
+	return connect.NewServerStreamHandler(healthWatch,
+		func(ctx context.Context, req *connect.Request[dynamicpb.Message],
+			stream *connect.ServerStream[dynamicpb.Message]) error {
+			service := req.Msg.Get(request.Fields().ByNumber(1)).String()
+			err := s.watchHealth(ctx, service, func(status grpchealth.Status) error {
+				m := dynamicpb.NewMessage(response)
+				m.Set(response.Fields().ByNumber(1), protoreflect.ValueOfEnum(protoreflect.EnumNumber(status)))
+				return stream.Send(m)
+			})
+			if err != nil {
+				return s.failRPC(ctx, healthWatch, err)
+			}
+			return nil
+		}, options...), nil
 }
 
 // watchHealth sends the status of a service at once, at every change and every 10 s.
-func (s *Server) watchHealth(ctx context.Context, service string, send func(grpchealth.Status) error) error {
+func (s *Server) watchHealth(ctx context.Context, service string,
+	send func(grpchealth.Status) error) error {
 	//mutant:health-streams
 	leave, err := s.watches.enter(connectionOf(requestOf(ctx).Request), s.cfg.MaxWatches)
 	if err != nil {
@@ -104,10 +109,11 @@ func (s *Server) watchHealth(ctx context.Context, service string, send func(grpc
 		func(a, b grpchealth.Status) bool { return a != b }, send)
 }
 
-// healthMessages returns the messages of gRPC's health check, which are registered nowhere: whoever has gRPC's own library
-// in the program has them already.
+// healthMessages returns the messages of gRPC's health check, which are registered nowhere: whoever
+// has gRPC's own library in the program has them already.
 func healthMessages() (request, response protoreflect.MessageDescriptor, err error) {
-	field := func(name string, kind descriptorpb.FieldDescriptorProto_Type, of *string) []*descriptorpb.FieldDescriptorProto {
+	field := func(name string, kind descriptorpb.FieldDescriptorProto_Type,
+		of *string) []*descriptorpb.FieldDescriptorProto {
 		return []*descriptorpb.FieldDescriptorProto{{
 			Name: proto.String(name), Number: proto.Int32(1), Type: kind.Enum(), TypeName: of,
 			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
@@ -115,15 +121,19 @@ func healthMessages() (request, response protoreflect.MessageDescriptor, err err
 	}
 	status := &descriptorpb.EnumDescriptorProto{Name: proto.String("ServingStatus")}
 	for i, name := range []string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"} {
-		status.Value = append(status.Value, &descriptorpb.EnumValueDescriptorProto{Name: proto.String(name), Number: proto.Int32(int32(i))})
+		status.Value = append(status.Value,
+			&descriptorpb.EnumValueDescriptorProto{Name: proto.String(name), Number: proto.Int32(int32(i))})
 	}
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: proto.String("grpc/health/v1/health.proto"), Package: proto.String("grpc.health.v1"), Syntax: proto.String("proto3"),
+		Name: proto.String("grpc/health/v1/health.proto"), Package: proto.String("grpc.health.v1"),
+		Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: proto.String("HealthCheckRequest"), Field: field("service", descriptorpb.FieldDescriptorProto_TYPE_STRING, nil)},
+			{Name: proto.String("HealthCheckRequest"),
+				Field: field("service", descriptorpb.FieldDescriptorProto_TYPE_STRING, nil)},
 			{
-				Name:     proto.String("HealthCheckResponse"),
-				Field:    field("status", descriptorpb.FieldDescriptorProto_TYPE_ENUM, proto.String(".grpc.health.v1.HealthCheckResponse.ServingStatus")),
+				Name: proto.String("HealthCheckResponse"),
+				Field: field("status", descriptorpb.FieldDescriptorProto_TYPE_ENUM,
+					proto.String(".grpc.health.v1.HealthCheckResponse.ServingStatus")),
 				EnumType: []*descriptorpb.EnumDescriptorProto{status},
 			},
 		},

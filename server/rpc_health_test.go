@@ -28,10 +28,10 @@ const (
 // and that it stops, for longer than a server lets a reply take. It needs no token.
 func TestHealthWatch(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
-	late := startLate(t, f, coordtest.ErrUnreachable)
+	notOpen := startLate(t, f, coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		c.Generators["late"] = late
+		c.Generators["late"] = notOpen
 	})
 	const limit = time.Second // for a whole reply
 	limited := func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = limit, limit }
@@ -61,7 +61,7 @@ func TestHealthWatch(t *testing.T) {
 	next(1, notServing)
 	next(2, unknown)
 	<-time.After(time.Until(begun.Add(limit * 3 / 2)))
-	f.Heal()
+	f.Recover()
 	next(0, serving)
 	next(1, serving)
 	r.Drain()
@@ -106,10 +106,10 @@ func TestHealthMany(t *testing.T) {
 // TestHealth: gRPC's own health check follows /readyz, and needs no token; each generator is a
 // service of it.
 func TestHealth(t *testing.T) {
-	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
+	notOpen := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		c.Generators["late"] = late
+		c.Generators["late"] = notOpen
 	})
 	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
 	check := func(service string, want grpc_health_v1.HealthCheckResponse_ServingStatus) {

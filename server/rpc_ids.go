@@ -15,7 +15,8 @@ import (
 )
 
 // Generate implements unalike.v1.IDService.
-func (r rpc) Generate(ctx context.Context, req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+func (r rpc) Generate(ctx context.Context,
+	req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
 	resp, err := r.generate(ctx, req)
 	if err != nil {
 		return nil, r.failRPC(ctx, unalikev1connect.IDServiceGenerateProcedure, err)
@@ -23,7 +24,8 @@ func (r rpc) Generate(ctx context.Context, req *unalikev1.GenerateRequest) (*una
 	return resp, nil
 }
 
-func (r rpc) generate(ctx context.Context, req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+func (r rpc) generate(ctx context.Context,
+	req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
 	g, sp, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
@@ -44,11 +46,13 @@ func (r rpc) generate(ctx context.Context, req *unalikev1.GenerateRequest) (*una
 	if err != nil {
 		return nil, err
 	}
-	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(b.ids, g.Layout())}, nil
+	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout,
+		Runs: runsOf(b.ids, g.Layout())}, nil
 }
 
 // Numbers implements unalike.v1.IDService.
-func (r rpc) Numbers(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
+func (r rpc) Numbers(ctx context.Context,
+	req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
 	resp, err := r.count(ctx, req)
 	if err != nil {
 		return nil, r.failRPC(ctx, unalikev1connect.IDServiceNumbersProcedure, err)
@@ -56,7 +60,8 @@ func (r rpc) Numbers(ctx context.Context, req *unalikev1.NumbersRequest) (*unali
 	return resp, nil
 }
 
-func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
+func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse,
+	error) {
 	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
 	if err != nil {
 		return nil, err
@@ -66,7 +71,8 @@ func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalike
 	}
 	b := r.buffers.Get().(*buffer)
 	defer r.keep(b)
-	if b.numbers, err = r.takeNumbers(ctx, req.GetTag(), b.numbers[:0], wants.count, wants.wait); err != nil {
+	if b.numbers, err = r.takeNumbers(ctx, req.GetTag(), b.numbers[:0], wants.count,
+		wants.wait); err != nil {
 		return nil, err
 	}
 	resp := new(unalikev1.NumbersResponse)
@@ -83,27 +89,33 @@ func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalike
 }
 
 // Decode implements unalike.v1.IDService.
-func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse, error) {
+func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
+	error) {
 	g, _, err := r.served(req.GetGenerator())
 	if err == nil {
 		var p core.Parts
-		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil { // above 63 bits it is negative, and refused
-			return &unalikev1.DecodeResponse{Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID), Sequence: uint32(p.Sequence)}, nil
+		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil {
+			// above 63 bits it is negative, and refused
+			return &unalikev1.DecodeResponse{Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID),
+				Sequence: uint32(p.Sequence)}, nil
 		}
 	}
 	return nil, r.failRPC(ctx, unalikev1connect.IDServiceDecodeProcedure, err)
 }
 
 // Layout implements unalike.v1.IDService.
-func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse, error) {
+func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse,
+	error) {
 	g, sp, err := r.served(req.GetGenerator())
 	if err == nil {
 		var nonce string
 		if nonce, err = sp.nonce(ctx); err == nil {
 			l := g.Layout()
 			return &unalikev1.LayoutResponse{
-				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits), WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
-				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch), Expires: timestamppb.New(l.Expires()),
+				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits),
+				WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
+				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
+				Expires: timestamppb.New(l.Expires()),
 			}, nil
 		}
 	}
@@ -115,7 +127,8 @@ func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalike
 func (s *Server) served(name string) (Generator, *space, error) {
 	if name == "" {
 		if len(s.known) != 1 {
-			return nil, nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s", strings.Join(s.known, ", "))
+			return nil, nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
+				strings.Join(s.known, ", "))
 		}
 		name = s.known[0]
 	}
@@ -127,7 +140,8 @@ func (s *Server) served(name string) (Generator, *space, error) {
 func (s *Server) asked(count uint32, wait *durationpb.Duration) (want, error) {
 	w := want{count: int(min(max(count, 1), math.MaxInt32)), wait: wait.AsDuration()}
 	if !s.countAllowed(w.count) {
-		return w, problemf(http.StatusBadRequest, "count is %d; 1 to %d are allowed, and 0 means 1", count, s.cfg.MaxCount)
+		return w, problemf(http.StatusBadRequest, "count is %d; 1 to %d are allowed, and 0 means 1",
+			count, s.cfg.MaxCount)
 	}
 	if wait != nil && wait.CheckValid() != nil || !s.waitAllowed(w.wait) {
 		return w, problemf(http.StatusBadRequest, "max_wait is a duration from 0s to %v", s.cfg.MaxWait)
@@ -138,11 +152,11 @@ func (s *Server) asked(count uint32, wait *durationpb.Duration) (want, error) {
 // runsOf packs IDs of a layout that follow one another.
 func runsOf(ids []core.ID, l core.Layout) []*unalikev1.Run {
 	sequence := core.ID(1)<<l.SequenceBits - 1
-	memory := new(struct { // of the first one, which is mostly the only one
+	first := new(struct { // of the first one, which is mostly the only one
 		run  unalikev1.Run
 		runs [1]*unalikev1.Run
 	})
-	run, runs := &memory.run, memory.runs[:0]
+	run, runs := &first.run, first.runs[:0]
 	for len(ids) > 0 {
 		n := runLength(ids, sequence)
 		run.First, run.Count = uint64(ids[0]), uint32(n)
@@ -154,8 +168,8 @@ func runsOf(ids []core.ID, l core.Layout) []*unalikev1.Run {
 	return runs
 }
 
-// runLength returns how many of the first IDs are a run. One ends with the tick: after its last sequence number comes
-// another worker ID's, or another tick's.
+// runLength returns how many of the first IDs are a run. One ends with the tick: after its last
+// sequence number comes another worker ID's, or another tick's.
 func runLength(ids []core.ID, sequence core.ID) int {
 	first := ids[0]
 	most := min(len(ids), int(sequence-first&sequence)+1)

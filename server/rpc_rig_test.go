@@ -48,7 +48,8 @@ func http2Client(t *testing.T) *http.Client {
 
 // service returns a client of the service in a protocol, with a token; empty: without.
 func (r *rig) service(url, token string,
-	o ...connect.ClientOption) unalikev1connect.IDServiceClient {
+	o ...connect.ClientOption,
+) unalikev1connect.IDServiceClient {
 	r.t.Helper()
 	c := http2Client(r.t)
 	if token != "" {

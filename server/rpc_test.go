@@ -22,8 +22,10 @@ import (
 )
 
 // narrow has no worker ID: the last ID of a tick and the first one of the next follow one another.
-var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45,
-	SequenceBits: 6}
+var narrow = core.Layout{
+	Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45,
+	SequenceBits: 6,
+}
 
 // idsOf unpacks runs, and checks that none leaves its tick.
 func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
@@ -50,8 +52,10 @@ func TestRPCGenerate(t *testing.T) {
 	})
 	page := r.listen()
 	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "default": {}}
-	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(),
-		"default": core.TwitterLayout()}
+	layouts := map[string]core.Layout{
+		"narrow": narrow, "orders": core.DefaultLayout(),
+		"default": core.TwitterLayout(),
+	}
 	for protocol, options := range protocols {
 		c := r.service(page.URL, "", options...)
 		for name, layout := range layouts {
@@ -85,8 +89,10 @@ func TestRPCNumbers(t *testing.T) {
 	next := int64(1)
 	for protocol, options := range protocols {
 		for _, count := range []uint32{0, 250} {
-			req := &unalikev1.NumbersRequest{Tag: "a/b", Count: count,
-				MaxWait: durationpb.New(10 * time.Second)}
+			req := &unalikev1.NumbersRequest{
+				Tag: "a/b", Count: count,
+				MaxWait: durationpb.New(10 * time.Second),
+			}
 			resp, err := r.service(page.URL, "", options...).Numbers(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
@@ -174,8 +180,8 @@ type asks func(unalikev1connect.IDServiceClient) error
 
 // TestRPCProblems: the codes are those of the problems, in every protocol.
 func TestRPCProblems(t *testing.T) {
-	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
+	notOpen := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = notOpen })
 	page := r.listen()
 	generate := func(name string, count uint32, wait time.Duration) asks {
 		return func(c unalikev1connect.IDServiceClient) error {
@@ -203,15 +209,23 @@ func TestRPCProblems(t *testing.T) {
 		code connect.Code
 		text string
 	}{
-		"count": {generate("orders", 10_001, 0), connect.CodeInvalidArgument,
-			"count is 10001; 1 to 10000 are allowed"},
-		"wait": {generate("orders", 1, 31*time.Second), connect.CodeInvalidArgument,
-			"from 0s to 30s"},
-		"which": {generate("", 1, 0), connect.CodeInvalidArgument,
-			"missing; known are: default, late, orders"},
+		"count": {
+			generate("orders", 10_001, 0), connect.CodeInvalidArgument,
+			"count is 10001; 1 to 10000 are allowed",
+		},
+		"wait": {
+			generate("orders", 1, 31*time.Second), connect.CodeInvalidArgument,
+			"from 0s to 30s",
+		},
+		"which": {
+			generate("", 1, 0), connect.CodeInvalidArgument,
+			"missing; known are: default, late, orders",
+		},
 		"unknown": {generate("none", 1, 0), connect.CodeNotFound, "known are: default, late, orders"},
-		"not ready": {generate("late", 1, 0), connect.CodeUnavailable,
-			"core: generator not started yet"},
+		"not ready": {
+			generate("late", 1, 0), connect.CodeUnavailable,
+			"core: generator not started yet",
+		},
 		"large ID":   {decode, connect.CodeInvalidArgument, "IDs from 0 to"},
 		"no layout":  {layout, connect.CodeNotFound, "known are"},
 		"no tag":     {numbers("none"), connect.CodeNotFound, "there is no such tag"},
@@ -232,10 +246,11 @@ func TestRPCProblems(t *testing.T) {
 
 // TestRPCRights: what a token may do is the same over RPC, and so is who sees why.
 func TestRPCRights(t *testing.T) {
-	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), errors.New("secret-host refuses"))
+	notOpen := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}),
+		errors.New("secret-host refuses"))
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		c.Generators["late"] = late
+		c.Generators["late"] = notOpen
 	})
 	page := r.listen()
 	for protocol, options := range protocols {

@@ -18,7 +18,8 @@ import (
 const (
 	// watchEvery is how often a generator that is watched is looked at.
 	watchEvery = 250 * time.Millisecond
-	// shortestInterval and usualInterval are between two messages about a generator that stays as it is.
+	// shortestInterval and usualInterval are between two messages about a generator that stays as it
+	// is.
 	shortestInterval, usualInterval = time.Second, 10 * time.Second
 	// longestInterval is for how long a watcher who is not there any more may have a stream.
 	longestInterval = 24 * time.Hour
@@ -47,22 +48,26 @@ func (l *look[T]) get() T {
 }
 
 // Watch implements unalike.v1.IDService.
-func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest, stream *connect.ServerStream[unalikev1.WatchResponse]) error {
+func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
+	stream *connect.ServerStream[unalikev1.WatchResponse]) error {
 	if err := r.watch(ctx, req, stream); err != nil {
 		return r.failRPC(ctx, unalikev1connect.IDServiceWatchProcedure, err)
 	}
 	return nil
 }
 
-func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest, stream *connect.ServerStream[unalikev1.WatchResponse]) error {
+func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest,
+	stream *connect.ServerStream[unalikev1.WatchResponse]) error {
 	_, sp, err := r.served(req.GetGenerator())
 	if err != nil {
 		return err
 	}
 	interval := usualInterval
 	if req.GetInterval() != nil {
-		if interval = req.GetInterval().AsDuration(); req.GetInterval().CheckValid() != nil || interval < shortestInterval || interval > longestInterval {
-			return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours", shortestInterval, longestInterval.Hours())
+		if interval = req.GetInterval().AsDuration(); req.GetInterval().CheckValid() != nil ||
+			interval < shortestInterval || interval > longestInterval {
+			return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours",
+				shortestInterval, longestInterval.Hours())
 		}
 	}
 	leave, err := r.watches.enter(connectionOf(requestOf(ctx).Request), r.cfg.MaxWatches)
@@ -73,9 +78,10 @@ func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest, stream *con
 	return tell(ctx, r.Server, interval, sp.state.get, changed, stream.Send)
 }
 
-// tell sends a state at once, at every change and every interval, which shows whether anybody is there, until ctx ends or
-// the server stops.
-func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T, changed func(a, b T) bool, send func(T) error) error {
+// tell sends a state at once, at every change and every interval, which shows whether anybody is
+// there, until ctx ends or the server stops.
+func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T,
+	changed func(a, b T) bool, send func(T) error) error {
 	control := http.NewResponseController(&requestOf(ctx).answer)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -105,8 +111,8 @@ func tell[T any](ctx context.Context, s *Server, interval time.Duration, state f
 	}
 }
 
-// extend gives a stream time until the message after the next one, where it outlives the times that a
-// server has for a whole reply.
+// extend gives a stream time until the message after the next one, where it outlives the times that
+// a server has for a whole reply.
 func extend(control *http.ResponseController, d time.Duration) error {
 	end := time.Now().Add(d) //nolint:forbidigo // connections have the machine's time
 	return errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
@@ -115,7 +121,8 @@ func extend(control *http.ResponseController, d time.Duration) error {
 // stateOf tells how a generator is.
 func stateOf(g Generator) *unalikev1.WatchResponse {
 	h := g.Health()
-	state := &unalikev1.WatchResponse{Ready: h.Healthy, Issued: h.Issued, WindowLeft: durationpb.New(h.WindowLeft)}
+	state := &unalikev1.WatchResponse{Ready: h.Healthy, Issued: h.Issued,
+		WindowLeft: durationpb.New(h.WindowLeft)}
 	if h.Err != nil {
 		state.Reason = h.Err.Error()
 	}

@@ -35,8 +35,8 @@ func startLate(t *testing.T, f *coordtest.Fake, why error) *core.Generator {
 // TestWatchChange: a watcher learns at once how a generator is, and when that changes.
 func TestWatchChange(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
-	late := startLate(t, f, coordtest.ErrUnreachable)
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
+	notOpen := startLate(t, f, coordtest.ErrUnreachable)
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = notOpen })
 	req := &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)}
 	stream, err := r.service(r.listen().URL, "").Watch(t.Context(), req)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestWatchChange(t *testing.T) {
 		len(stream.Msg().WorkerIds) != 0 {
 		t.Fatalf("%v, %v", stream.Msg(), stream.Err())
 	}
-	f.Heal()
+	f.Recover()
 	for !stream.Msg().Ready {
 		if !stream.Receive() {
 			t.Fatal(stream.Err())

@@ -47,7 +47,8 @@ func says(f *facts) []remark {
 	first := remark{Level: levelWell, Text: wellOf(f)}
 	switch {
 	case f.stopping:
-		first = remark{Level: levelWarn, Text: "Stopping: what is under way ends, and worker IDs are given back."}
+		first = remark{Level: levelWarn,
+			Text: "Stopping: what is under way ends, and worker IDs are given back."}
 	case len(all) == 0 || all[0].Level == levelNote:
 	case all[0].Level == levelDown && !f.wasReady && f.up < startTime:
 		first, all = all[0], all[1:]
@@ -62,11 +63,13 @@ func says(f *facts) []remark {
 func wellOf(f *facts) string {
 	switch tags := f.segments; {
 	case tags && len(f.generators) > 0:
-		return fmt.Sprintf("All is well: %s IDs, and no tag lacks numbers.", counted(len(f.generators), "generator issues", "generators issue"))
+		return fmt.Sprintf("All is well: %s IDs, and no tag lacks numbers.",
+			counted(len(f.generators), "generator issues", "generators issue"))
 	case tags:
 		return "All is well: no tag lacks numbers."
 	}
-	return fmt.Sprintf("All is well: %s IDs.", counted(len(f.generators), "generator issues", "generators issue"))
+	return fmt.Sprintf("All is well: %s IDs.",
+		counted(len(f.generators), "generator issues", "generators issue"))
 }
 
 // remarks are about all that is not well.
@@ -80,7 +83,8 @@ func remarks(f *facts) (all []remark) {
 		all = append(all, f.generatorRemarks(&f.generators[i])...)
 	}
 	if n := len(f.generators); n > 1 {
-		all = down.remark(all, fmt.Sprintf("%d of %d generators %s no IDs: ", down.n, n, plural(down.n, "issues", "issue")))
+		all = down.remark(all, fmt.Sprintf("%d of %d generators %s no IDs: ", down.n, n,
+			plural(down.n, "issues", "issue")))
 	} else {
 		all = down.remark(all, "No IDs from generator ")
 	}
@@ -93,35 +97,44 @@ func remarks(f *facts) (all []remark) {
 // generatorRemarks are about a generator that issues IDs.
 func (f *facts) generatorRemarks(g *generatorFacts) (all []remark) {
 	warn := func(err error, format string, args ...any) {
-		all = append(all, remark{levelWarn, "Generator " + g.name + " " + fmt.Sprintf(format, args...), textOf(err)})
+		all = append(all, remark{levelWarn, "Generator " + g.name + " " + fmt.Sprintf(format, args...),
+			textOf(err)})
 	}
 	h := g.health
 	for _, w := range h.Workers {
 		switch {
 		case w.Err != nil && w.WorkerID < 0:
-			warn(w.Err, "has no worker ID for one of its stripes, because %s; it goes on with the others.", whyNoIDs(w.Err))
+			warn(w.Err, "has no worker ID for one of its stripes, because %s; it goes on with the others.",
+				whyNoIDs(w.Err))
 		case w.Err != nil:
-			warn(w.Err, "issues no IDs with worker ID %d, because %s; it goes on with the others.", w.WorkerID, whyNoIDs(w.Err))
+			warn(w.Err, "issues no IDs with worker ID %d, because %s; it goes on with the others.",
+				w.WorkerID, whyNoIDs(w.Err))
 		case w.StateFile && w.MarkLeft == 0:
 			warn(w.Failing, "cannot write its state file, and is about to issue no IDs: look at the disk.")
 		case w.Failing != nil:
-			warn(w.Failing, "goes on for %s without a renewal, because %s.", span(w.WindowLeft), whyNoIDs(w.Failing))
+			warn(w.Failing, "goes on for %s without a renewal, because %s.", span(w.WindowLeft),
+				whyNoIDs(w.Failing))
 		}
 	}
 	if n := f.past.minute("rollbacks " + g.name); n > 0 {
-		warn(nil, "met a clock that stepped back in the last minute, %s; IDs stay unique.", counted(int(n), "time", "times"))
+		warn(nil, "met a clock that stepped back in the last minute, %s; IDs stay unique.",
+			counted(int(n), "time", "times"))
 	}
 	switch share := f.past.rate("ids "+g.name) / g.ceiling(); {
 	case share >= atCeiling:
-		warn(nil, "has reached its ceiling of %s IDs/s: callers wait. More stripes or instances raise it.", figure(g.ceiling()))
+		warn(nil, "has reached its ceiling of %s IDs/s: callers wait. More stripes or "+
+			"instances raise it.", figure(g.ceiling()))
 	case share >= nearCeiling:
-		warn(nil, "is near its ceiling of %s IDs/s. More stripes or instances raise it.", figure(g.ceiling()))
+		warn(nil, "is near its ceiling of %s IDs/s. More stripes or instances raise it.",
+			figure(g.ceiling()))
 	}
 	if g.workers != nil && g.workers.free == 0 {
-		warn(nil, "has no worker ID left for another instance: all %s are used up.", figure(float64(g.workers.of)))
+		warn(nil, "has no worker ID left for another instance: all %s are used up.",
+			figure(float64(g.workers.of)))
 	}
 	if end := g.layout.Expires(); end.Sub(f.now) < expiresSoon {
-		warn(nil, "has no more time bits after %s: plan the move to another layout.", end.UTC().Format(time.DateOnly))
+		warn(nil, "has no more time bits after %s: plan the move to another layout.",
+			end.UTC().Format(time.DateOnly))
 	}
 	for _, text := range h.Warnings {
 		all = append(all, remark{levelNote, "Generator " + g.name + ": " + text, ""})
@@ -132,7 +145,8 @@ func (f *facts) generatorRemarks(g *generatorFacts) (all []remark) {
 // tagRemarks are about tags without numbers, or whose store does not give any more.
 func (f *facts) tagRemarks() (all []remark) {
 	if f.store != nil && len(f.tags) == 0 {
-		return []remark{{levelDown, "No numbers for any tag, because " + whyNoNumbers(f.store) + ".", textOf(f.store)}}
+		return []remark{{levelDown, "No numbers for any tag, because " + whyNoNumbers(f.store) + ".",
+			textOf(f.store)}}
 	}
 	var down, failing group
 	for _, h := range f.tags {
@@ -140,13 +154,16 @@ func (f *facts) tagRemarks() (all []remark) {
 		case h.Err != nil && h.Failures > 0:
 			down.add(h.Tag, whyNoNumbers(h.Err), h.Err)
 		case h.Failing != nil && h.TimeLeft > 0:
-			failing.add(h.Tag, whyNoNumbers(h.Failing)+": what is in memory lasts "+span(h.TimeLeft), h.Failing)
+			failing.add(h.Tag, whyNoNumbers(h.Failing)+": what is in memory lasts "+span(h.TimeLeft),
+				h.Failing)
 		case h.Failing != nil:
-			failing.add(h.Tag, whyNoNumbers(h.Failing)+": "+counted(int(h.Left), "number is", "numbers are")+" left in memory", h.Failing)
+			failing.add(h.Tag, whyNoNumbers(h.Failing)+": "+counted(int(h.Left), "number is", "numbers are")+
+				" left in memory", h.Failing)
 		}
 	}
 	if f.store != nil && down.n == 0 {
-		all = append(all, remark{levelDown, "No numbers for tags that have none in memory, because " + whyNoNumbers(f.store) + ".", textOf(f.store)})
+		all = append(all, remark{levelDown, "No numbers for tags that have none in memory, because " +
+			whyNoNumbers(f.store) + ".", textOf(f.store)})
 	}
 	all = down.remark(all, fmt.Sprintf("No numbers for %s: ", counted(down.n, "tag", "tags")))
 	n := len(all)
@@ -226,8 +243,8 @@ func whyNoIDs(err error) string {
 	if start, ok := errors.AsType[*core.NotStartedError](err); ok && start.Cause == nil {
 		return "its coordinator has not answered yet"
 	}
-	if late, ok := errors.AsType[*core.WindowNotOpenError](err); ok {
-		return "an earlier window has to end first, which is in " + span(late.Opens.Sub(late.Now))
+	if notOpen, ok := errors.AsType[*core.WindowNotOpenError](err); ok {
+		return "an earlier window has to end first, which is in " + span(notOpen.Opens.Sub(notOpen.Now))
 	}
 	return whyOf(err, noIDs, "its coordinator does not answer")
 }

@@ -21,13 +21,17 @@ var (
 // wellFacts are those of a server with generators and tags that are all well.
 func wellFacts(generators, tags int) *facts {
 	f := &facts{now: someTime, up: time.Hour, wasReady: true, segments: tags > 0}
-	f.past = history{{someTime.Add(-5 * time.Second), map[string]uint64{}},
-		{someTime, map[string]uint64{}}}
+	f.past = history{
+		{someTime.Add(-5 * time.Second), map[string]uint64{}},
+		{someTime, map[string]uint64{}},
+	}
 	for i := range generators {
 		f.generators = append(f.generators, generatorFacts{
 			name: []string{"orders", "users", "a", "b", "c"}[i], layout: core.DefaultLayout(),
-			health: core.Health{Healthy: true,
-				Workers: []core.WorkerHealth{{WorkerID: 7, WindowLeft: 24 * time.Second}}},
+			health: core.Health{
+				Healthy: true,
+				Workers: []core.WorkerHealth{{WorkerID: 7, WindowLeft: 24 * time.Second}},
+			},
 		})
 	}
 	for i := range tags {
@@ -53,8 +57,10 @@ func TestSays(t *testing.T) {
 		change           func(f *facts)
 		want             string // a sentence a line, the first one first
 	}{
-		"all well": {2, 3, func(*facts) {},
-			"well: All is well: 2 generators issue IDs, and no tag lacks numbers."},
+		"all well": {
+			2, 3, func(*facts) {},
+			"well: All is well: 2 generators issue IDs, and no tag lacks numbers.",
+		},
 		"one generator well": {1, 0, func(*facts) {}, "well: All is well: 1 generator issues IDs."},
 		"tags well":          {0, 1, func(*facts) {}, "well: All is well: no tag lacks numbers."},
 		"a remark is no trouble": {
@@ -75,43 +81,56 @@ func TestSays(t *testing.T) {
 		},
 		"stopping": {
 			1, 0, func(f *facts) { f.stopping = true; f.fail(0, core.ErrClosed) },
-			"warn: Stopping: what is under way ends, and worker IDs are given back.\ndown: No IDs from generator orders, because it is closed.",
+			"warn: Stopping: what is under way ends, and worker IDs are given back.\ndown: No IDs from " +
+				"generator orders, because it is closed.",
 		},
 		"coordinator away": {
 			1, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway },
-			"warn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
+			"warn: Generator orders goes on for 24 s without a renewal, because its coordinator does " +
+				"not answer.",
 		},
-		"coordinator away for long": {1, 0, fails(0, ended),
-			"down: No IDs from generator orders, because its coordinator does not answer."},
-		"one generator of two": {2, 0, fails(1, ended),
-			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer."},
+		"coordinator away for long": {
+			1, 0, fails(0, ended),
+			"down: No IDs from generator orders, because its coordinator does not answer.",
+		},
+		"one generator of two": {
+			2, 0, fails(1, ended),
+			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer.",
+		},
 		"many generators": {5, 0, func(f *facts) {
 			for i := range 5 {
 				f.fail(i, ended)
 			}
 			f.fail(1, &core.NotStartedError{Cause: coord.ErrQuarantined})
-		}, "down: 5 of 5 generators issue no IDs: orders, because its coordinator does not answer; users, because its namespace is in quarantine; " +
+		}, "down: 5 of 5 generators issue no IDs: orders, because its coordinator does not answer; " +
+			"users, because its namespace is in quarantine; " +
 			"a, because its coordinator does not answer; and 2 more."},
 		"one worker ID of two": {1, 0, func(f *facts) {
 			f.generators[0].health.Workers = append(f.generators[0].health.Workers,
 				core.WorkerHealth{WorkerID: 9, Err: ended})
-		}, "warn: Generator orders issues no IDs with worker ID 9, because its coordinator does not answer; it goes on with the others."},
+		}, "warn: Generator orders issues no IDs with worker ID 9, because its coordinator does not " +
+			"answer; it goes on with the others."},
 		"state file": {
 			1, 0, func(f *facts) { f.generators[0].health.Workers[0].StateFile = true },
-			"warn: Generator orders cannot write its state file, and is about to issue no IDs: look at the disk.",
+			"warn: Generator orders cannot write its state file, and is about to issue no IDs: look " +
+				"at the disk.",
 		},
 		"clock stepped back": {
-			1, 0, fails(0, &core.ClockRollbackError{WorkerID: 7, Last: someTime,
-				Now: someTime.Add(-time.Hour)}),
+			1, 0, fails(0, &core.ClockRollbackError{
+				WorkerID: 7, Last: someTime,
+				Now: someTime.Add(-time.Hour),
+			}),
 			"down: No IDs from generator orders, because the clock of this machine stepped back.",
 		},
 		"clock stepped back, another worker ID": {
 			1, 0, func(f *facts) { f.past[1].counts["rollbacks orders"] = 1 },
-			"warn: Generator orders met a clock that stepped back in the last minute, 1 time; IDs stay unique.",
+			"warn: Generator orders met a clock that stepped back in the last minute, 1 time; IDs " +
+				"stay unique.",
 		},
 		"an earlier window": {
 			1, 0, fails(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime}),
-			"down: No IDs from generator orders, because an earlier window has to end first, which is in 4.0 s.",
+			"down: No IDs from generator orders, because an earlier window has to end first, which " +
+				"is in 4.0 s.",
 		},
 		"worker IDs used up": {
 			1, 0, fails(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}),
@@ -123,18 +142,22 @@ func TestSays(t *testing.T) {
 		},
 		"ceiling reached": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 4_096_000 },
-			"warn: Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. More stripes or instances raise it.",
+			"warn: Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. " +
+				"More stripes " +
+				"or instances raise it.",
 		},
 		"ceiling near": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 3_500_000 },
-			"warn: Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or instances raise it.",
+			"warn: Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or " +
+				"instances raise it.",
 		},
 		"time bits end": {
 			1, 0, func(f *facts) {
 				l := &f.generators[0].layout
 				l.TimeBits, l.Epoch = 31, someTime.Add(-(1<<31-1)*time.Millisecond)
 			},
-			"warn: Generator orders has no more time bits after 2026-05-04: plan the move to another layout.",
+			"warn: Generator orders has no more time bits after 2026-05-04: plan the move to " +
+				"another layout.",
 		},
 		"store away from the start": {
 			1, 0, func(f *facts) { f.segments, f.store = true, errors.New("no answer") },
@@ -144,7 +167,9 @@ func TestSays(t *testing.T) {
 			f.store = segment.ErrUnavailable
 			f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable, Failures: 3}
 			f.tags[1].Failing, f.tags[1].TimeLeft = errAway, 40*time.Second
-		}, "down: No numbers for 1 tag: tag0, because the store does not answer.\nwarn: No refill for 1 tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
+		}, "down: No numbers for 1 tag: tag0, because the store does not answer.\nwarn: No " +
+			"refill for 1 " +
+			"tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
 		"store away, nobody has asked": {
 			1, 1, func(f *facts) {
 				f.store, f.tags[0] = errAway,
@@ -154,7 +179,8 @@ func TestSays(t *testing.T) {
 		},
 		"store away, rate unknown": {
 			1, 1, func(f *facts) { f.tags[0].Failing = errAway },
-			"warn: No refill for 1 tag: tag0, because the store does not answer: 500 numbers are left in memory.",
+			"warn: No refill for 1 tag: tag0, because the store does not answer: 500 numbers are " +
+				"left in memory.",
 		},
 		"a tag of which nobody has asked": {
 			0, 1, func(f *facts) { f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
@@ -168,7 +194,9 @@ func TestSays(t *testing.T) {
 		},
 		"the worst first": {
 			2, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway; f.fail(1, ended) },
-			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer.\nwarn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
+			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not " +
+				"answer.\nwarn: " +
+				"Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
 		},
 	} {
 		f := wellFacts(tt.generators, tt.tags)
@@ -204,8 +232,10 @@ func TestRates(t *testing.T) {
 	}
 	var past history
 	for i := range 200 {
-		one := sample{someTime.Add(time.Duration(i) * 500 * time.Millisecond),
-			map[string]uint64{"x": uint64(i * i), "back": uint64(200 - i)}}
+		one := sample{
+			someTime.Add(time.Duration(i) * 500 * time.Millisecond),
+			map[string]uint64{"x": uint64(i * i), "back": uint64(200 - i)},
+		}
 		_, past = s.add(one, false)
 	}
 	if len(past) != keptSamples {
@@ -272,8 +302,10 @@ func TestCut(t *testing.T) {
 
 // TestWords: figures and times for people.
 func TestWords(t *testing.T) {
-	for f, want := range map[float64]string{0: "0", 0.31: "0.3", 3: "3", 9.94: "9.9", 9.97: "10",
-		12.6: "13", 999: "999", 1000: "1,000", 4096000: "4,096,000"} {
+	for f, want := range map[float64]string{
+		0: "0", 0.31: "0.3", 3: "3", 9.94: "9.9", 9.97: "10",
+		12.6: "13", 999: "999", 1000: "1,000", 4096000: "4,096,000",
+	} {
 		if got := figure(f); got != want {
 			t.Errorf("%v: %s, want %s", f, got, want)
 		}

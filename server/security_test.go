@@ -159,8 +159,10 @@ func TestHost(t *testing.T) {
 // reads it.
 func TestLargeBody(t *testing.T) {
 	r := serve(t, nil)
-	says := map[int]string{200: "ids", 400: "a body is not read here",
-		413: "the body has more than 65536 bytes"}
+	says := map[int]string{
+		200: "ids", 400: "a body is not read here",
+		413: "the body has more than 65536 bytes",
+	}
 	for size, want := range map[int]int{0: 200, 1: 400, 64 << 10: 400, 64<<10 + 1: 413, 1 << 20: 413} {
 		body := bytes.NewReader(make([]byte, size))
 		got := r.send("POST", r.http.URL+orders, body)

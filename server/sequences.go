@@ -13,8 +13,8 @@ import (
 // number of a tag always comes from the store.
 const storeWait = segment.DefaultRefillTimeout
 
-// CheckStore returns nil if numbers of tags can be had or the server was given no store, and otherwise why
-// they cannot. It never waits.
+// CheckStore returns nil if numbers of tags can be had or the server was given no store, and
+// otherwise why they cannot. It never waits.
 func (s *Server) CheckStore() error {
 	set, err := s.sequences()
 	switch {
@@ -51,7 +51,8 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 	}
 	b := s.buffers.Get().(*buffer)
 	defer s.keep(b)
-	if b.numbers, err = s.takeNumbers(r.Context(), r.PathValue("tag"), b.numbers[:0], wants.count, wants.wait); err != nil {
+	if b.numbers, err = s.takeNumbers(r.Context(), r.PathValue("tag"), b.numbers[:0], wants.count,
+		wants.wait); err != nil {
 		return err
 	}
 	sendAll(w, b, b.numbers, "numbers", wants.plain)
@@ -59,7 +60,8 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 }
 
 // takeNumbers appends count new numbers to dst, which are all or none.
-func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count int, wait time.Duration) ([]int64, error) {
+func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count int,
+	wait time.Duration) ([]int64, error) {
 	set, err := s.sequences()
 	if err != nil {
 		return dst, err
@@ -135,7 +137,8 @@ func (s *Server) listSequences(w http.ResponseWriter, r *request) error {
 		Sequences []sequenceView `json:"sequences"`
 	}{[]sequenceView{}}
 	for _, h := range set.Health() {
-		v := sequenceView{Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued, TimeLeft: h.TimeLeft.Seconds()}
+		v := sequenceView{Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued,
+			TimeLeft: h.TimeLeft.Seconds()}
 		if h.Failing != nil && r.may&Operate != 0 {
 			v.Error = h.Failing.Error()
 		}

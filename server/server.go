@@ -57,10 +57,13 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(), procedures: map[string]http.HandlerFunc{},
-		stopping: make(chan struct{}), spaces: map[string]*space{}, crossSite: http.NewCrossOriginProtection(),
-		replies: semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}}, refusals: refusals{seen: map[string]*seen{}},
-		began: time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
+		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(),
+		procedures: map[string]http.HandlerFunc{},
+		stopping:   make(chan struct{}), spaces: map[string]*space{},
+		crossSite: http.NewCrossOriginProtection(),
+		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
+		refusals: refusals{seen: map[string]*seen{}},
+		began:    time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
 	}
 	s.shots.at = s.snapshotNow
 	s.statuses.at = s.statusesNow
@@ -87,7 +90,8 @@ func (s *Server) trafficOf(pattern string) *traffic {
 }
 
 // Sequences serves the tags of set from now on. A nil set says that there will be one: until then,
-// requests for numbers are answered with 503, and the server is not ready; before the first call, with 404.
+// requests for numbers are answered with 503, and the server is not ready; before the first call,
+// with 404.
 func (s *Server) Sequences(set Numbers) {
 	s.segments.Store(true)
 	if !drivers.IsNil(set) {
@@ -116,8 +120,8 @@ func (s *Server) draining() bool {
 	}
 }
 
-// Admin returns a handler for an address that operators and probes alone can reach: the page, /livez,
-// /readyz, /metrics and /debug/pprof/.
+// Admin returns a handler for an address that operators and probes alone can reach: the page,
+// /livez, /readyz, /metrics and /debug/pprof/.
 func (s *Server) Admin() http.Handler { return s.admin }
 
 // probeRoutes sets up the pages of probes.
@@ -125,7 +129,8 @@ func (s *Server) probeRoutes(mux *http.ServeMux) {
 	for _, live := range []string{"/healthz", "/livez"} {
 		s.route(mux, route{pattern: live, methods: reads}, s.health)
 	}
-	s.route(mux, route{pattern: "/readyz", methods: reads, takes: []string{"generator", "verbose"}}, s.ready)
+	s.route(mux, route{pattern: "/readyz", methods: reads, takes: []string{"generator", "verbose"}},
+		s.ready)
 	s.route(mux, route{pattern: "/", right: Generate}, s.unknown)
 }
 
@@ -135,7 +140,8 @@ func (s *Server) routes() {
 		s.route(s.mux, route{pattern: pattern, methods: reads, right: Generate, takes: none}, h)
 	}
 	issue := func(pattern string, h handler) {
-		s.route(s.mux, route{pattern: pattern, methods: issues, right: Generate, issues: true, takes: []string{"count", "wait"}}, h)
+		s.route(s.mux, route{pattern: pattern, methods: issues, right: Generate, issues: true,
+			takes: []string{"count", "wait"}}, h)
 	}
 	read("/v1/generators", s.listGenerators)
 	read("/v1/generators/{generator}/ids/{id}", s.decode)
@@ -171,12 +177,14 @@ func (s *Server) metricsRoute(mux *http.ServeMux) {
 // profileRoutes adds what package pprof tells of the process.
 func (s *Server) profileRoutes(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
-		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol,
+		"trace": pprof.Trace,
 	} {
-		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true}, func(w http.ResponseWriter, r *request) error {
-			h(w, r.Request)
-			return nil
-		})
+		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true},
+			func(w http.ResponseWriter, r *request) error {
+				h(w, r.Request)
+				return nil
+			})
 	}
 }
 
@@ -201,7 +209,8 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	if addr.IP.IsLoopback() && strings.EqualFold(host, "localhost") {
 		return true
 	}
-	if ip := net.ParseIP(host); ip != nil && (ip.Equal(addr.IP) || ip.IsLoopback() && addr.IP.IsLoopback()) {
+	if ip := net.ParseIP(host); ip != nil &&
+		(ip.Equal(addr.IP) || ip.IsLoopback() && addr.IP.IsLoopback()) {
 		return true
 	}
 	return slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
@@ -221,7 +230,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // unknown answers what is no route.
 func (s *Server) unknown(http.ResponseWriter, *request) error {
-	return problemf(http.StatusNotFound, "there is no such page; GET /v1/generators lists the generators, GET /v1/sequences the tags")
+	return problemf(http.StatusNotFound,
+		"there is no such page; GET /v1/generators lists the generators, GET /v1/sequences the tags")
 }
 
 // health answers that the process lives.

@@ -215,7 +215,7 @@ func TestNotReady(t *testing.T) {
 	}
 	want("/readyz", 503, "generator late: core: generator not started yet")
 	want("/healthz", 200, "")
-	f.Heal()
+	f.Recover()
 	want(ids+"?wait=30s", 200, `{"ids":["`)
 	want("/readyz", 200, "")
 	r.Drain()
@@ -231,8 +231,10 @@ func TestNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []struct{ list, ready int }{{404, 200}, {503, 503}} {
-		for page, want := range map[string]int{"/v1/sequences": want.list, "/readyz": want.ready,
-			"/healthz": 200} {
+		for page, want := range map[string]int{
+			"/v1/sequences": want.list, "/readyz": want.ready,
+			"/healthz": 200,
+		} {
 			if got := direct(t, s, page); got != want {
 				t.Errorf("%s: %d, want %d", page, got, want)
 			}
@@ -289,8 +291,10 @@ func TestBadConfig(t *testing.T) {
 		`name "" is not`:       {Generators: map[string]server.Generator{"": g}},
 		`name "a/b" is not`:    {Generators: map[string]server.Generator{"a/b": g}},
 		`generator "a" is nil`: {Generators: map[string]server.Generator{"a": (*core.Generator)(nil)}},
-		"give it the layout tw": {Generators: map[string]server.Generator{"default": g},
-			Leaf: server.Leaf{Enabled: true}},
+		"give it the layout tw": {
+			Generators: map[string]server.Generator{"default": g},
+			Leaf:       server.Leaf{Enabled: true},
+		},
 	} {
 		if _, err := server.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -313,7 +317,8 @@ func TestLeaf(t *testing.T) {
 	}
 	const (
 		exception = `"message":"Result{id=-2, status=EXCEPTION}"`
-		known     = `{"timestamp":"1567733700834(2019-09-06 01:35:00.834)","sequenceId":"3448","workerId":"39"}` + "\n"
+		known     = `{"timestamp":"1567733700834(2019-09-06 ` +
+			`01:35:00.834)","sequenceId":"3448","workerId":"39"}` + "\n"
 	)
 	id, err := core.TwitterLayout().Compose(time.UnixMilli(1567733700834), 39, 3448)
 	if err != nil {
@@ -345,8 +350,10 @@ func TestLeaf(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][2]string{
-		"/cache": {"name init next pos value0 max0 step0 value1 max1 step1",
-			"a/b true false 0 3 101 100 0 0 100"},
+		"/cache": {
+			"name init next pos value0 max0 step0 value1 max1 step1",
+			"a/b true false 0 3 101 100 0 0 100",
+		},
 		"/db": {"tag max step update description", "a/b 101 100  &lt;b&gt;"},
 	} {
 		head, rows := tableOf(r.call("GET", path).body, strings.TrimPrefix(path, "/"))

@@ -71,7 +71,8 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 	t := &Tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
 	for i, f := range files {
 		if f.PerSecond < 0 {
-			return nil, invalid("token file %s: PerSecond is %d; it is a positive number, 0 means no limit", f.Path, f.PerSecond)
+			return nil, invalid("token file %s: PerSecond is %d; it is a positive number, 0 means no limit",
+				f.Path, f.PerSecond)
 		}
 		if f.PerSecond > 0 {
 			t.limits[i] = rate.NewLimiter(rate.Limit(f.PerSecond), f.PerSecond)
@@ -89,7 +90,8 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	all := make([]token, 0, len(t.files))
 	for i, f := range t.files {
 		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
-			return false, invalid("token file %s: it gives no right that is known; Generate and Operate are", f.Path)
+			return false, invalid("token file %s: it gives no right that is known; Generate and Operate are",
+				f.Path)
 		}
 		text, err := readToken(f.Path)
 		if err != nil {
@@ -105,9 +107,9 @@ func (t *Tokens) Reload() (changed bool, err error) {
 func readToken(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		var inner *os.PathError
-		if errors.As(err, &inner) {
-			err = inner.Err
+		var pathErr *os.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
 		}
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
@@ -119,7 +121,8 @@ func readToken(path string) ([]byte, error) {
 	text = bytes.TrimRight(text, "\r\n")
 	switch {
 	case len(text) < minToken || len(text) > maxToken:
-		return nil, fmt.Errorf("the token has %d bytes; %d to %d are allowed: 'openssl rand -hex 32' makes one", len(text), minToken, maxToken)
+		return nil, fmt.Errorf("the token has %d bytes; %d to %d are allowed: 'openssl rand -hex "+
+			"32' makes one", len(text), minToken, maxToken)
 	case bytes.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
 		return nil, errors.New("the token is not a single line of printable ASCII without spaces")
 	}

@@ -49,7 +49,9 @@ func ago(d time.Duration) string {
 }
 
 // counted prints how many there are of something.
-func counted(n int, one, many string) string { return figure(float64(n)) + " " + plural(n, one, many) }
+func counted(n int, one, many string) string {
+	return figure(float64(n)) + " " + plural(n, one, many)
+}
 
 func plural(n int, one, many string) string {
 	if n == 1 {

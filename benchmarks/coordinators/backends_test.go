@@ -31,7 +31,8 @@ type backend struct {
 	name string
 	// start starts a server and returns the URL of a namespace of it.
 	start func(tb testing.TB) func(namespace string) string
-	// open is start for a server that is reached with a client of the caller's, which opens namespaces. Nil: a URL does.
+	// open is start for a server that is reached with a client of the caller's, which opens
+	// namespaces. Nil: a URL does.
 	open func(tb testing.TB) opener
 	slow bool // to make a thousand worker IDs
 }
@@ -42,7 +43,9 @@ type opener func(ctx context.Context, namespace string) (coord.Coordinator, erro
 var backends = []backend{
 	{name: "etcd", start: func(tb testing.TB) func(string) string {
 		s := etcdtest.StartCluster(tb, 1).Members[0]
-		return func(namespace string) string { return "etcd://" + s.Endpoint + "/" + namespace + "?skew=" + skew }
+		return func(namespace string) string {
+			return "etcd://" + s.Endpoint + "/" + namespace + "?skew=" + skew
+		}
 	}},
 	{name: "redis", start: func(tb testing.TB) func(string) string {
 		s := redistest.Start(tb, redistest.Options{})
@@ -52,22 +55,29 @@ var backends = []backend{
 	}},
 	{name: "zk", start: func(tb testing.TB) func(string) string {
 		s := zktest.Start(tb, zktest.Options{Tick: 2 * time.Second})
-		return func(namespace string) string { return "zk://" + s.Addr + "?namespace=" + namespace + "&skew=" + skew }
+		return func(namespace string) string {
+			return "zk://" + s.Addr + "?namespace=" + namespace + "&skew=" + skew
+		}
 	}},
 	{name: "postgres", start: func(tb testing.TB) func(string) string {
 		s := pgtest.Start(tb, "-c", "fsync=on")
-		return func(namespace string) string { return s.URL() + "?namespace=" + namespace + "&skew=" + skew }
+		return func(namespace string) string {
+			return s.URL() + "?namespace=" + namespace + "&skew=" + skew
+		}
 	}},
 	{name: "mariadb", start: func(tb testing.TB) func(string) string {
 		s := mysqltest.Start(tb, "--innodb-flush-method=fsync")
 		return func(namespace string) string {
-			return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?namespace=" + namespace + "&skew=" + skew
+			return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" +
+				mysqltest.Database + "?namespace=" + namespace + "&skew=" + skew
 		}
 	}},
 	{name: "kubernetes", open: openKubernetes, slow: true},
 	{name: "file", start: func(tb testing.TB) func(string) string {
 		dir := filepath.ToSlash(tb.TempDir())
-		return func(namespace string) string { return "file://" + dir + "/" + namespace + "?namespace=" + namespace }
+		return func(namespace string) string {
+			return "file://" + dir + "/" + namespace + "?namespace=" + namespace
+		}
 	}, slow: true},
 }
 
@@ -89,7 +99,8 @@ func perBackend(b *testing.B, f func(b *testing.B, s *site)) {
 					return coord.Open(ctx, url(namespace), coord.OpenOptions{})
 				}
 			}
-			if times := flag.Lookup("test.benchtime"); k.slow && times != nil && times.Value.String() == "1x" {
+			if times := flag.Lookup("test.benchtime"); k.slow && times != nil &&
+				times.Value.String() == "1x" {
 				s.most = few
 			}
 			f(b, s)
@@ -103,7 +114,8 @@ type site struct {
 	most int // worker IDs that are held at a time, beside the one that is measured
 }
 
-// many is how many worker IDs are held at most, and few if that takes long and each benchmark is run only to see that it works.
+// many is how many worker IDs are held at most, and few if that takes long and each benchmark is
+// run only to see that it works.
 const many, few = 1024, 128
 
 // space is a new namespace that is to be measured.
@@ -138,8 +150,8 @@ func (s *site) space(b *testing.B, layout core.Layout) *space {
 const (
 	// horizon is how far ahead windows reach, where they may.
 	horizon = 25 * time.Second
-	// patience is for a thousand that start at once on a slow machine.
-	patience = 2 * time.Minute
+	// timeout is for a thousand that start at once on a slow machine.
+	timeout = 2 * time.Minute
 )
 
 // until is the end of the window that is asked for now.
@@ -152,8 +164,9 @@ func (s *space) request(ttl time.Duration) coord.Request {
 	l := s.layout.Space()
 	now := l.Scale.Tick(time.Now().UnixMicro())
 	return coord.Request{
-		Token: rand.Text(), Holder: "bench", Fingerprint: l.Fingerprint, Scale: l.Scale, LastTick: l.LastTick,
-		Workers: coord.Range{Count: l.Capacity}, Capacity: l.Capacity,
+		Token: rand.Text(), Holder: "bench", Fingerprint: l.Fingerprint, Scale: l.Scale,
+		LastTick: l.LastTick,
+		Workers:  coord.Range{Count: l.Capacity}, Capacity: l.Capacity,
 		Now: now, Until: s.until(), OpenBy: now, TTL: ttl,
 	}
 }
@@ -161,11 +174,12 @@ func (s *space) request(ttl time.Duration) coord.Request {
 // acquire leases a worker ID.
 func (s *space) acquire(b *testing.B) coord.Grant {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	req := s.request(time.Minute / 2)
 	g, err := s.Acquire(ctx, req)
-	for err != nil && !coord.Permanent(err) && ctx.Err() == nil { // a connection was not to be had in time
+	for err != nil && !coord.Permanent(err) && ctx.Err() == nil {
+		// a connection was not to be had in time
 		g, err = s.Acquire(ctx, req)
 	}
 	if err != nil {
@@ -177,7 +191,7 @@ func (s *space) acquire(b *testing.B) coord.Grant {
 // renew extends the window of g.
 func (s *space) renew(b *testing.B, g coord.Grant) coord.Grant {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	r, err := s.Renew(ctx, g, s.until())
 	if err != nil {
@@ -190,10 +204,12 @@ func (s *space) renew(b *testing.B, g coord.Grant) coord.Grant {
 // release gives g back, with nothing stamped.
 func (s *space) release(b *testing.B, g coord.Grant) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	err := s.Release(ctx, g, g.NotBefore)
-	for err != nil && !coord.Permanent(err) && !errors.Is(err, coord.ErrLeaseLost) && ctx.Err() == nil { // likewise
+	for err != nil && !coord.Permanent(err) && !errors.Is(err, coord.ErrLeaseLost) &&
+		ctx.Err() == nil {
+		// likewise
 		if err = s.Release(ctx, g, g.NotBefore); errors.Is(err, coord.ErrLeaseLost) {
 			err = nil // the one before got through
 		}
@@ -203,8 +219,8 @@ func (s *space) release(b *testing.B, g coord.Grant) {
 	}
 }
 
-// hold leases n worker IDs.
-func (s *space) hold(b *testing.B, n int) []coord.Grant {
+// fill leases n worker IDs.
+func (s *space) fill(b *testing.B, n int) []coord.Grant {
 	b.Helper()
 	grants := make([]coord.Grant, n)
 	atOnce(n, func(i int) { grants[i] = s.acquire(b) })

@@ -27,29 +27,33 @@ func openKubernetes(tb testing.TB) opener {
 	s := startKubernetes(tb)
 	client, in := s.Client(tb, "", nil), s.Namespace(tb)
 	return func(_ context.Context, namespace string) (coord.Coordinator, error) {
-		return kubernetes.New(client, s.URL, namespace, kubernetes.Options{In: in}) // a lease ends by the skew bound later, so that is as it is
+		// a lease ends by the skew bound later, so that is as it is
+		return kubernetes.New(client, s.URL, namespace, kubernetes.Options{In: in})
 	}
 }
 
-// BenchmarkPatch is what no renewal can be faster than: a bare PATCH of a Lease, with the same client, that tests and
-// replaces an annotation as long as a record.
+// BenchmarkPatch is what no renewal can be faster than: a bare PATCH of a Lease, with the same
+// client, that tests and replaces an annotation as long as a record.
 func BenchmarkPatch(b *testing.B) {
 	s := startKubernetes(b)
 	client := s.Client(b, "", nil)
 	leases := "/apis/coordination.k8s.io/v1/namespaces/" + s.Namespace(b) + "/leases"
 	text := func(n int) string { return fmt.Sprintf("%0700d", n) }
 	s.Apply(b, leases, "application/json",
-		fmt.Appendf(nil, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"bare","annotations":{"record":%q}}}`, text(0)))
+		fmt.Appendf(nil,
+			`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"bare","annotations":{"record":%q}}}`, text(0)))
 	b.Run("coordinator=PATCH/call=renew", func(b *testing.B) {
 		n := 0
 		for b.Loop() {
-			patch := fmt.Appendf(nil, `[{"op":"test","path":%[1]q,"value":%[2]q},{"op":"replace","path":%[1]q,"value":%[3]q}]`,
+			patch := fmt.Appendf(nil,
+				`[{"op":"test","path":%[1]q,"value":%[2]q},{"op":"replace","path":%[1]q,"value":%[3]q}]`,
 				"/metadata/annotations/record", text(n), text(n+1))
 			send(b, client, http.MethodPatch, s.URL+leases+"/bare", patch)
 			n++
 		}
 		b.StopTimer()
-		s.Do(http.MethodPatch, leases+"/bare", "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{"record":%q}}}`, text(0)))
+		s.Do(http.MethodPatch, leases+"/bare", "application/merge-patch+json",
+			fmt.Appendf(nil, `{"metadata":{"annotations":{"record":%q}}}`, text(0)))
 	})
 }
 

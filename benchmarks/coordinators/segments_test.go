@@ -12,11 +12,13 @@ import (
 	"github.com/unalike-id/unalike/segment/mysql"
 )
 
-// BenchmarkTake is the time of a range from MariaDB behind a relay of a millisecond, beside the same with Leaf's statements.
+// BenchmarkTake is the time of a range from MariaDB behind a relay of a millisecond, beside the
+// same with Leaf's statements.
 func BenchmarkTake(b *testing.B) {
 	server := mysqltest.Start(b)
 	p := proxytest.Start(b, server.Addr())
-	pool, err := sql.Open("mysql", mysqltest.User+":"+mysqltest.Password+"@tcp("+p.Addr+")/"+mysqltest.Database+"?interpolateParams=true&multiStatements=true")
+	pool, err := sql.Open("mysql", mysqltest.User+":"+mysqltest.Password+"@tcp("+p.Addr+")/"+
+		mysqltest.Database+"?interpolateParams=true&multiStatements=true")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,12 +58,14 @@ func leaf(ctx context.Context, pool *sql.DB) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	if _, err := tx.ExecContext(ctx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?", "t"); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?",
+		"t"); err != nil {
 		return err
 	}
 	var tag string
 	var maxID, step int64
-	if err := tx.QueryRowContext(ctx, "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?", "t").Scan(&tag, &maxID, &step); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?",
+		"t").Scan(&tag, &maxID, &step); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -76,10 +76,18 @@ func BenchmarkNext(b *testing.B) {
 // BenchmarkSaturated asks for more IDs than the default layout has. The rate is the
 // layout's; what differs is the processor time that it takes.
 func BenchmarkSaturated(b *testing.B) {
-	b.Run("gen=bwmarrin", func(b *testing.B) { benchtest.Share(b, 1, 1, bwmarrin.make(b, regular).spend) })
-	b.Run("gen=sonyflake", func(b *testing.B) { benchtest.Share(b, 1, 1, sonyflakePeer.make(b, regular).spend) })
-	b.Run("gen=unalike/lead=0s", func(b *testing.B) { benchtest.Share(b, 1, 1, unalikeSystem.make(b, regular).spend) })
-	b.Run("gen=unalike/lead=5ms", func(b *testing.B) { benchtest.Share(b, 1, 1, oursAhead(b, regular).spend) })
+	b.Run("gen=bwmarrin", func(b *testing.B) {
+		benchtest.Share(b, 1, 1, bwmarrin.make(b, regular).spend)
+	})
+	b.Run("gen=sonyflake", func(b *testing.B) {
+		benchtest.Share(b, 1, 1, sonyflakePeer.make(b, regular).spend)
+	})
+	b.Run("gen=unalike/lead=0s", func(b *testing.B) {
+		benchtest.Share(b, 1, 1, unalikeSystem.make(b, regular).spend)
+	})
+	b.Run("gen=unalike/lead=5ms", func(b *testing.B) {
+		benchtest.Share(b, 1, 1, oursAhead(b, regular).spend)
+	})
 }
 
 // BenchmarkStripes asks a generator with several worker IDs for more than one worker
@@ -88,7 +96,8 @@ func BenchmarkStripes(b *testing.B) {
 	for _, stripes := range []int{1, 2} {
 		for _, n := range []int{1, 2} {
 			b.Run(fmt.Sprintf("stripes=%d/goroutines=%d", stripes, n), func(b *testing.B) {
-				benchtest.Share(b, n, 1, ours(b, core.Config{Layout: regular, Clock: clock.System(), Stripes: stripes}).spend)
+				benchtest.Share(b, n, 1, ours(b, core.Config{Layout: regular, Clock: clock.System(),
+					Stripes: stripes}).spend)
 			})
 		}
 	}
@@ -104,7 +113,8 @@ func BenchmarkWideStripes(b *testing.B) {
 		for _, stripes := range []int{1, 2} {
 			for _, n := range []int{1, 2} {
 				b.Run(fmt.Sprintf("clock=%s/stripes=%d/goroutines=%d", c.name, stripes, n), func(b *testing.B) {
-					benchtest.Share(b, n, 1, ours(b, core.Config{Layout: wide, Clock: c.clock, Stripes: stripes}).spend)
+					benchtest.Share(b, n, 1, ours(b,
+						core.Config{Layout: wide, Clock: c.clock, Stripes: stripes}).spend)
 				})
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-// sequence is one of ours, whose store is in memory. A segment has a million numbers, so that refills are part of it.
+// sequence is one of ours, whose store is in memory. A segment has a million numbers, so that
+// refills are part of it.
 func sequence(tb testing.TB, c segment.Config) *segment.Sequence {
 	tb.Helper()
 	store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: segment.DefaultMaxStep})
@@ -23,8 +24,9 @@ func sequence(tb testing.TB, c segment.Config) *segment.Sequence {
 	return s
 }
 
-// places is how many words in memory two goroutines use in turn. What it costs to hand a word from one processor to the other depends on its address, by
-// a quarter and more: with one word for each of those that are compared, that would be the result.
+// places is how many words in memory two goroutines use in turn. What it costs to hand a word from
+// one processor to the other depends on its address, by a quarter and more: with one word for each
+// of those that are compared, that would be the result.
 const places = 64
 
 // word is one that shares no cache line with others.
@@ -108,14 +110,14 @@ func BenchmarkSegmentFill(b *testing.B) {
 	})
 }
 
-// BenchmarkSegmentLatency is which share of calls is done within a millisecond, at a million a second across 20 refills, and
-// without any.
+// BenchmarkSegmentLatency is which share of calls is done within a millisecond, at a million a
+// second across 20 refills, and without any.
 func BenchmarkSegmentLatency(b *testing.B) {
 	const calls, refills = 1_000_000, 20
 	for name, step := range map[string]int64{"gen=unalike": calls / refills, "gen=unalike/refills=0": 10 * calls} {
 		b.Run(name, func(b *testing.B) {
 			s := sequence(b, segment.Config{Step: step, MaxStep: step})
-			late := 0
+			overdue := 0
 			for b.Loop() {
 				began := time.Now()
 				for i := range calls {
@@ -127,11 +129,11 @@ func BenchmarkSegmentLatency(b *testing.B) {
 						b.Fatal(err)
 					}
 					if time.Since(from) > time.Millisecond {
-						late++
+						overdue++
 					}
 				}
 			}
-			b.ReportMetric(1-float64(late)/float64(b.N*calls), "on-time")
+			b.ReportMetric(1-float64(overdue)/float64(b.N*calls), "on-time")
 		})
 	}
 }

@@ -11,8 +11,12 @@ import (
 // UUIDs of github.com/google/uuid: version 4 is 122 random bits, version 7 begins with
 // 48 bits of millisecond.
 var (
-	uuidV4 = peer{name: "uuid4", make: func(tb testing.TB, _ core.Layout) generator { return uuids(tb, uuid.NewRandom) }}
-	uuidV7 = peer{name: "uuid7", make: func(tb testing.TB, _ core.Layout) generator { return uuids(tb, uuid.NewV7) }}
+	uuidV4 = peer{name: "uuid4", make: func(tb testing.TB, _ core.Layout) generator {
+		return uuids(tb, uuid.NewRandom)
+	}}
+	uuidV7 = peer{name: "uuid7", make: func(tb testing.TB, _ core.Layout) generator {
+		return uuids(tb, uuid.NewV7)
+	}}
 )
 
 func uuids(tb testing.TB, f func() (uuid.UUID, error)) generator {

@@ -41,11 +41,11 @@ func BenchmarkLatency(b *testing.B) {
 			all := dial(b, page, connections, request)
 			saturate(b, all, connections)
 			b.ResetTimer()
-			late := pace(b, all, b.N, every)
+			overdue := pace(b, all, b.N, every)
 			b.StopTimer()
-			slices.Sort(late)
-			b.ReportMetric(float64(late[len(late)/2]), "p50-ns")
-			b.ReportMetric(float64(late[len(late)*99/100]), "p99-ns")
+			slices.Sort(overdue)
+			b.ReportMetric(float64(overdue[len(overdue)/2]), "p50-ns")
+			b.ReportMetric(float64(overdue[len(overdue)*99/100]), "p99-ns")
 		})
 	}
 }
@@ -64,14 +64,16 @@ func perRequest(b *testing.B, h http.Handler) time.Duration {
 }
 
 // wide has more IDs than anybody can ask for.
-var wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 4, SequenceBits: 18}
+var wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
+	WorkerBits: 4, SequenceBits: 18}
 
 // BenchmarkHandler is a request for one ID, and for a thousand, without a network.
 func BenchmarkHandler(b *testing.B) {
 	h := serverOf(b, core.DefaultLayout())
 	for _, count := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("count=%d", count), func(b *testing.B) {
-			r := httptest.NewRequestWithContext(b.Context(), "GET", fmt.Sprintf("/v1/generators/default/ids?count=%d", count), nil)
+			r := httptest.NewRequestWithContext(b.Context(), "GET",
+				fmt.Sprintf("/v1/generators/default/ids?count=%d", count), nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				w := httptest.NewRecorder()
@@ -83,10 +85,12 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkClientNext is Next of a client with a stock, and that of a generator in the process. The default layout has an
-// ID every 244 ns; that with 18 bits of sequence has more than anybody can ask for.
+// BenchmarkClientNext is Next of a client with a stock, and that of a generator in the process. The
+// default layout has an ID every 244 ns; that with 18 bits of sequence has more than anybody can
+// ask for.
 func BenchmarkClientNext(b *testing.B) {
-	for name, layout := range map[string]core.Layout{"default": core.DefaultLayout(), "41-4-18": wide} {
+	for name, layout := range map[string]core.Layout{"default": core.DefaultLayout(),
+		"41-4-18": wide} {
 		b.Run("layout="+name+"/of=generator", func(b *testing.B) {
 			g := generator(b, layout)
 			for b.Loop() {

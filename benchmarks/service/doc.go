@@ -1,3 +1,3 @@
-// Package service measures the service over HTTP and its client, beside a bare handler of net/http and beside a generator in
-// the same process.
+// Package service measures the service over HTTP and its client, beside a bare handler of net/http
+// and beside a generator in the same process.
 package service

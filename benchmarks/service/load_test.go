@@ -43,7 +43,8 @@ func handlers(b *testing.B) map[string]http.Handler {
 // generator returns a generator of a layout.
 func generator(b *testing.B, l core.Layout) *core.Generator {
 	b.Helper()
-	g, err := core.New(b.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(), core.Config{Layout: l})
+	g, err := core.New(b.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(),
+		core.Config{Layout: l})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func generator(b *testing.B, l core.Layout) *core.Generator {
 	return g
 }
 
-// serverOf returns a server of one generator, whose namespace has a nonce, with its bounds and metrics.
+// serverOf returns a server of one generator, whose namespace has a nonce, with its bounds and
+// metrics.
 func serverOf(b *testing.B, l core.Layout) http.Handler {
 	b.Helper()
 	meter, err := metrics.NewService(prometheus.NewRegistry())
@@ -153,11 +155,11 @@ func saturate(b *testing.B, all []*conn, n int) {
 	work.Wait()
 }
 
-// pace makes n requests, one every so often, and returns how long after it was due each was answered: a request that is
-// slow counts for those that had to wait for it as well.
+// pace makes n requests, one every so often, and returns how long after it was due each was
+// answered: a request that is slow counts for those that had to wait for it as well.
 func pace(b *testing.B, all []*conn, n int, every time.Duration) []time.Duration {
 	b.Helper()
-	late := make([]time.Duration, n)
+	overdue := make([]time.Duration, n)
 	var next atomic.Int64
 	var work sync.WaitGroup
 	start := time.Now()
@@ -176,10 +178,10 @@ func pace(b *testing.B, all []*conn, n int, every time.Duration) []time.Duration
 					b.Error(err)
 					return
 				}
-				late[i] = time.Since(start) - due
+				overdue[i] = time.Since(start) - due
 			}
 		})
 	}
 	work.Wait()
-	return late
+	return overdue
 }

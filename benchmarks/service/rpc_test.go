@@ -24,8 +24,10 @@ type echo struct {
 }
 
 // Generate implements unalike.v1.IDService.
-func (echo) Generate(context.Context, *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
-	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: wide.String(), Runs: []*unalikev1.Run{{First: 1 << 60, Count: 1}}}, nil
+func (echo) Generate(context.Context,
+	*unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: wide.String(),
+		Runs: []*unalikev1.Run{{First: 1 << 60, Count: 1}}}, nil
 }
 
 // generate is a call of Generate over Connect.
@@ -35,51 +37,55 @@ func generate(b *testing.B, count uint32) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/proto\r\nConnect-Protocol-Version: 1\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+		"application/proto\r\nConnect-Protocol-Version: 1\r\nContent-Length: %d\r\n\r\n%s",
 		unalikev1connect.IDServiceGenerateProcedure, len(msg), msg)
 }
 
-// BenchmarkRPC compares Generate with a bare procedure: of many callers at once, and of one caller for one ID and for 4096.
+// BenchmarkRPC compares Generate with a bare procedure: of many callers at once, and of one caller
+// for one ID and for 4096.
 func BenchmarkRPC(b *testing.B) {
 	ours := serverOf(b, wide)
-	_, bare := unalikev1connect.NewIDServiceHandler(echo{})
+	_, plain := unalikev1connect.NewIDServiceHandler(echo{})
 	for _, tt := range []struct {
 		name    string
 		h       http.Handler
 		callers int
 		count   uint32
 	}{
-		{"bare", bare, connections, 1},
+		{"bare", plain, connections, 1},
 		{"ids", ours, connections, 1},
-		{"bare", bare, 1, 1},
+		{"bare", plain, 1, 1},
 		{"ids", ours, 1, 1},
 		{"ids", ours, 1, 4096},
 	} {
-		b.Run(fmt.Sprintf("handler=%s/callers=%d/count=%d", tt.name, tt.callers, tt.count), func(b *testing.B) {
-			page := httptest.NewServer(tt.h)
-			defer page.Close()
-			all := dial(b, page, tt.callers, generate(b, tt.count))
-			saturate(b, all, tt.callers)
-			b.ReportAllocs()
-			before, known := benchtest.CPUTime()
-			b.ResetTimer()
-			saturate(b, all, b.N)
-			b.StopTimer()
-			after, _ := benchtest.CPUTime()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
-			b.ReportMetric(float64(b.N)*float64(tt.count)/b.Elapsed().Seconds(), "ids/s")
-			if known {
-				b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/call")
-			}
-		})
+		b.Run(fmt.Sprintf("handler=%s/callers=%d/count=%d", tt.name, tt.callers, tt.count),
+			func(b *testing.B) {
+				page := httptest.NewServer(tt.h)
+				defer page.Close()
+				all := dial(b, page, tt.callers, generate(b, tt.count))
+				saturate(b, all, tt.callers)
+				b.ReportAllocs()
+				before, known := benchtest.CPUTime()
+				b.ResetTimer()
+				saturate(b, all, b.N)
+				b.StopTimer()
+				after, _ := benchtest.CPUTime()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+				b.ReportMetric(float64(b.N)*float64(tt.count)/b.Elapsed().Seconds(), "ids/s")
+				if known {
+					b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/call")
+				}
+			})
 	}
 }
 
-// BenchmarkGRPC compares Generate over gRPC with a bare procedure, with the client that gRPC itself has.
+// BenchmarkGRPC compares Generate over gRPC with a bare procedure, with the client that gRPC itself
+// has.
 func BenchmarkGRPC(b *testing.B) {
 	ours := serverOf(b, wide)
-	_, bare := unalikev1connect.NewIDServiceHandler(echo{})
-	for name, h := range map[string]http.Handler{"bare": bare, "ids": ours} {
+	_, plain := unalikev1connect.NewIDServiceHandler(echo{})
+	for name, h := range map[string]http.Handler{"bare": plain, "ids": ours} {
 		b.Run("handler="+name, func(b *testing.B) {
 			all := dialGRPC(b, h)
 			callGRPC(b, all, connections)
@@ -101,7 +107,8 @@ func dialGRPC(b *testing.B, h http.Handler) (all []*grpc.ClientConn) {
 	page.Start()
 	b.Cleanup(page.Close)
 	for range 4 {
-		conn, err := grpc.NewClient(page.Listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient(page.Listener.Addr().String(),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -121,7 +128,8 @@ func callGRPC(b *testing.B, all []*grpc.ClientConn, n int) {
 		work.Go(func() {
 			req, resp := &unalikev1.GenerateRequest{Count: 1}, new(unalikev1.GenerateResponse)
 			for left.Add(-1) >= 0 {
-				if err := all[i%len(all)].Invoke(b.Context(), unalikev1connect.IDServiceGenerateProcedure, req, resp); err != nil {
+				if err := all[i%len(all)].Invoke(b.Context(), unalikev1connect.IDServiceGenerateProcedure, req,
+					resp); err != nil {
 					b.Error(err)
 					return
 				}

@@ -24,7 +24,8 @@ func TestManual(t *testing.T) {
 	}
 	start := time.Date(2026, 11, 21, 2, 0, 0, 1999, time.UTC)
 	m := NewManual(start)
-	if want := start.Truncate(time.Microsecond); !m.Time().Equal(want) || m.UnixMicro() != want.UnixMicro() {
+	if want := start.Truncate(time.Microsecond); !m.Time().Equal(want) ||
+		m.UnixMicro() != want.UnixMicro() {
 		t.Errorf("it stands at %v; want %v", m.Time(), want)
 	}
 	m.Advance(time.Hour)

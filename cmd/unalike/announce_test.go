@@ -51,8 +51,8 @@ func (a announcements) checkFirst(t *testing.T, began time.Time) {
 			if seen = append(seen, line.text); !tells(line.text) {
 				continue
 			}
-			if took, late := line.at.Sub(began), <-rang; took > time.Second+2*late {
-				t.Errorf("announced after %v, where a timer was late by %v:\n%s", took, late, line.text)
+			if took, delay := line.at.Sub(began), <-rang; took > time.Second+2*delay {
+				t.Errorf("announced after %v, where a timer was late by %v:\n%s", took, delay, line.text)
 			}
 			return
 		case <-end:

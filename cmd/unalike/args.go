@@ -14,7 +14,8 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return fmt.Errorf("%s needs %s", c.CommandPath(), what)
 		case len(args) > most && most == 0:
-			return fmt.Errorf("%s takes no argument, and %q is one%s", c.CommandPath(), args[0], meantCount(c, args[0]))
+			return fmt.Errorf("%s takes no argument, and %q is one%s", c.CommandPath(), args[0],
+				meantCount(c, args[0]))
 		case len(args) > most:
 			return fmt.Errorf("%s takes %s; %q is too much", c.CommandPath(), what, args[most])
 		}
@@ -27,7 +28,8 @@ func noArguments(c *cobra.Command, args []string) error { return arguments(0, 0,
 
 // meantCount is a hint for who wrote a number where it is a flag's.
 func meantCount(c *cobra.Command, arg string) string {
-	if n, err := strconv.ParseUint(arg, 10, 63); err != nil || n == 0 || c.Flags().Lookup("count") == nil {
+	if n, err := strconv.ParseUint(arg, 10, 63); err != nil || n == 0 ||
+		c.Flags().Lookup("count") == nil {
 		return ""
 	}
 	return "; did you mean --count " + arg + "?"

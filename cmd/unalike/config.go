@@ -11,7 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // envPrefix begins the variables of the settings.
@@ -19,7 +19,8 @@ const envPrefix = "UNALIKE_"
 
 // addConfigFlag gives c the flag --config.
 func addConfigFlag(c *cobra.Command, file *string) {
-	c.Flags().StringVar(file, "config", "", "YAML `FILE` with the settings; UNALIKE_ variables and flags win over it")
+	c.Flags().StringVar(file, "config", "",
+		"YAML `FILE` with the settings; UNALIKE_ variables and flags win over it")
 	if err := c.MarkFlagFilename("config", "yaml", "yml"); err != nil {
 		c.PrintErrln("unalike: completion of --config:", err)
 	}
@@ -30,7 +31,8 @@ const generatorFlag = "generator"
 
 // addGeneratorFlag gives c the flag --generator.
 func addGeneratorFlag(c *cobra.Command) {
-	c.Flags().String(generatorFlag, "", "`NAME` of the generator, where the file is one of serve with several")
+	c.Flags().String(generatorFlag, "",
+		"`NAME` of the generator, where the file is one of serve with several")
 }
 
 // settings returns what the file says, the environment over it, and the flags over
@@ -40,12 +42,15 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	var cfg config.Config
 	if c.Flags().Changed("config") {
 		var err error
-		if cfg, err = a.fileSettings(c, o.config, wanted{coordinator: o.coordinator == "", generator: true}); err != nil {
+		if cfg, err = a.fileSettings(c, o.config,
+			wanted{coordinator: o.coordinator == "", generator: true}); err != nil {
 			return cfg, err
 		}
 	} else {
 		if c.Flags().Changed(generatorFlag) {
-			return cfg, usageError{fmt.Errorf("--%s names a generator of the file that --config names; add that, or leave it out", generatorFlag)}
+			return cfg,
+				usageError{fmt.Errorf("--%s names a generator of the file that --config names; add that, or "+
+					"leave it out", generatorFlag)}
 		}
 		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
 		a.warnOfUnused()
@@ -65,9 +70,10 @@ type wanted struct {
 	generator          bool // one generator, of several in a file of serve
 }
 
-// fileSettings returns what a file says and the environment over it. Of the coordinator and the store, nothing is looked up if
-// it is not wanted.
-func (a *app) fileSettings(c *cobra.Command, file string, want wanted) (cfg config.Config, err error) {
+// fileSettings returns what a file says and the environment over it. Of the coordinator and the
+// store, nothing is looked up if it is not wanted.
+func (a *app) fileSettings(c *cobra.Command, file string,
+	want wanted) (cfg config.Config, err error) {
 	if file == "" {
 		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
 	}
@@ -101,8 +107,10 @@ func (a *app) fileSettings(c *cobra.Command, file string, want wanted) (cfg conf
 	return cfg, nil
 }
 
-// generatorOf returns the settings of the generator that the flag names, of several in a file of serve.
-func (a *app) generatorOf(c *cobra.Command, file string, set *serveSettings) (config.Config, error) {
+// generatorOf returns the settings of the generator that the flag names, of several in a file of
+// serve.
+func (a *app) generatorOf(c *cobra.Command, file string,
+	set *serveSettings) (config.Config, error) {
 	if err := a.expandURLs(set); err != nil {
 		return config.Config{}, fmt.Errorf("--config: %s: %w", file, err)
 	}
@@ -115,9 +123,11 @@ func (a *app) generatorOf(c *cobra.Command, file string, set *serveSettings) (co
 	cfg, ok := set.generators[name]
 	switch {
 	case !f.Changed && !ok:
-		return cfg, usageError{fmt.Errorf("%s has several generators; name one with --%s: %s", file, generatorFlag, strings.Join(names, ", "))}
+		return cfg, usageError{fmt.Errorf("%s has several generators; name one with --%s: %s", file,
+			generatorFlag, strings.Join(names, ", "))}
 	case !ok:
-		return cfg, usageError{fmt.Errorf("--%s is %q; %s has %s%s", generatorFlag, name, file, strings.Join(names, ", "), near.Hint(name, names))}
+		return cfg, usageError{fmt.Errorf("--%s is %q; %s has %s%s", generatorFlag, name, file,
+			strings.Join(names, ", "), spelling.DidYouMean(name, names))}
 	}
 	return cfg, nil
 }
@@ -127,7 +137,8 @@ func checkNoGenerator(c *cobra.Command, file string) error {
 	if f := c.Flags().Lookup(generatorFlag); f == nil || !f.Changed {
 		return nil
 	}
-	return usageError{fmt.Errorf("--%s is for a file with several generators, and %s has one; leave it out", generatorFlag, file)}
+	return usageError{fmt.Errorf("--%s is for a file with several generators, and %s has one; "+
+		"leave it out", generatorFlag, file)}
 }
 
 // ofSegments are the keys that commands for IDs have no use for, with a file or without.
@@ -137,7 +148,8 @@ var ofSegments = []string{"store", "segments", "formats", "zone"}
 func (a *app) warnOfUnused() {
 	for _, key := range config.Keys() {
 		name := envPrefix + strings.ToUpper(key)
-		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator && !slices.Contains(ofSegments, key) {
+		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator &&
+			!slices.Contains(ofSegments, key) {
 			a.complain("unalike: %s is set and not used without --config\n", name)
 		}
 	}

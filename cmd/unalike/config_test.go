@@ -55,10 +55,14 @@ func TestGenerateConfig(t *testing.T) {
 func TestBadConfig(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{
 		{"ttl: 10\n", "unalike.yaml:1: ttl is \"10\": it is a positive duration"},
-		{"coordinator: nowhere://user:secret@host/\n",
-			"unalike.yaml: coordinator: coord: invalid URL: unknown scheme \"nowhere\""},
-		{"coordinator: etcd://user:${NONE}@host/n\n",
-			"unalike.yaml:1: coordinator: ${NONE} refers to a variable that is not set or empty"},
+		{
+			"coordinator: nowhere://user:secret@host/\n",
+			"unalike.yaml: coordinator: coord: invalid URL: unknown scheme \"nowhere\"",
+		},
+		{
+			"coordinator: etcd://user:${NONE}@host/n\n",
+			"unalike.yaml:1: coordinator: ${NONE} refers to a variable that is not set or empty",
+		},
 		{"coordinator: " + noState(t, "1") + "\nlead: 20s\n", "Lead is 20s; at most a third"},
 	} {
 		args := "generate --config " + settingsFile(t, tt.file)
@@ -89,10 +93,14 @@ store: embed://`+urlPath(t.TempDir())+"\n")
 	const generate = "generate --explain --config "
 	checkLines(t, nil, []line{
 		{generate + several + " --generator users", exitOK, "  worker 4  "},
-		{generate + several, exitUsage,
-			"has several generators; name one with --generator: orders, users"},
-		{generate + several + " --generator user", exitUsage,
-			`--generator is "user"; ` + several + " has orders, users; did you mean users?"},
+		{
+			generate + several, exitUsage,
+			"has several generators; name one with --generator: orders, users",
+		},
+		{
+			generate + several + " --generator user", exitUsage,
+			`--generator is "user"; ` + several + " has orders, users; did you mean users?",
+		},
 		{generate + one, exitOK, "  worker 5  "},
 		{generate + one + " --generator x", exitUsage, "has one; leave it out"},
 		{generate + plain, exitOK, "  worker 6  "},

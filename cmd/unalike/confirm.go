@@ -16,7 +16,8 @@ var errDeclined = errors.New("nothing was changed")
 
 // addYesFlag gives c the flag that agrees beforehand.
 func addYesFlag(c *cobra.Command, yes *bool) {
-	c.Flags().BoolVarP(yes, "yes", "y", false, "go on without asking; needed where there is no terminal")
+	c.Flags().BoolVarP(yes, "yes", "y", false,
+		"go on without asking; needed where there is no terminal")
 }
 
 // checkYes refuses a command that would have to ask where nobody can be asked.
@@ -24,7 +25,8 @@ func (a *app) checkYes(yes bool) error {
 	if yes || isTerminal(a.in) && isTerminal(a.err) {
 		return nil
 	}
-	return usageError{errors.New("this cannot be undone, and there is no terminal to ask at; add --yes if it is what you want")}
+	return usageError{errors.New("this cannot be undone, and there is no terminal to ask at; add " +
+		"--yes if it is what you want")}
 }
 
 // confirm shows what will happen, and unless yes is set asks whether it may. Whoever

@@ -27,7 +27,8 @@ type place struct {
 	rawURL  string            // may contain a password
 	typed   bool              // it stands on the command line
 	options coord.OpenOptions // but for the logger
-	folder  string            // that of the default coordinator, with those of other layouts; empty: it is another one
+	// that of the default coordinator, with those of other layouts; empty: it is another one
+	folder string
 }
 
 // String returns the URL without its password.
@@ -64,7 +65,8 @@ func (a *app) find(o *namespaceOptions, cfg config.Config) (place, error) {
 func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, error) {
 	if p.folder != "" {
 		if err := os.MkdirAll(p.folder, 0o700); err != nil {
-			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", p.from, err, envCoordinator)
+			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another "+
+				"coordinator with --coordinator or %s", p.from, err, envCoordinator)
 		}
 	}
 	o := p.options
@@ -117,7 +119,8 @@ func (p place) checkThere() error {
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return fmt.Errorf("%s: there is no etcd in folder %s; check the name ('unalike generate' and 'unalike init' make one where there is none)", p.from, dir)
+		return fmt.Errorf("%s: there is no etcd in folder %s; check the name ('unalike generate' and "+
+			"'unalike init' make one where there is none)", p.from, dir)
 	}
 	return nil
 }
@@ -134,13 +137,15 @@ func (a *app) localCoordinator(layout core.Layout) (place, error) {
 	}
 	folder = filepath.Join(folder, "unalike")
 	name := strings.NewReplacer("/", "_", ":", "").Replace(layout.String())
-	return place{from: theDefault, rawURL: embedURL(filepath.Join(folder, "etcd_"+name)), folder: folder}, nil
+	return place{from: theDefault, rawURL: embedURL(filepath.Join(folder, "etcd_"+name)),
+		folder: folder}, nil
 }
 
 // embedURL returns the URL of an etcd in a folder, which is an absolute path. A URL has slashes,
 // one of them in front of a drive.
 func embedURL(folder string) string {
-	return (&driver.URL{Scheme: "embed", Path: "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/")}).Text()
+	return (&driver.URL{Scheme: "embed", Path: "/" + strings.TrimPrefix(filepath.ToSlash(folder),
+		"/")}).Text()
 }
 
 // dataFolder returns where programs keep a user's data on the system goos.
@@ -152,7 +157,8 @@ func dataFolder(goos string, lookupEnv func(string) (string, bool)) (string, err
 		}
 		home, _ := lookupEnv(name)
 		if home == "" {
-			return "", fmt.Errorf("the user's data folder is unknown because %s is not set; set it, or name a coordinator with --coordinator or %s", name, envCoordinator)
+			return "", fmt.Errorf("the user's data folder is unknown because %s is not set; set it, or "+
+				"name a coordinator with --coordinator or %s", name, envCoordinator)
 		}
 		return filepath.Join(append([]string{home}, parts...)...), nil
 	}

@@ -19,15 +19,27 @@ func TestDataFolder(t *testing.T) {
 	}{
 		{"linux", "linux", map[string]string{"HOME": abs}, filepath.Join(abs, ".local", "share"), ""},
 		{"linux with XDG", "linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": abs}, abs, ""},
-		{"XDG relative", "linux", map[string]string{"XDG_DATA_HOME": "data"}, "",
-			`XDG_DATA_HOME is "data"; it must be an absolute path`},
-		{"no home", "linux", nil, "",
-			"HOME is not set; set it, or name a coordinator with --coordinator or UNALIKE_COORDINATOR"},
-		{"darwin", "darwin", map[string]string{"HOME": abs},
-			filepath.Join(abs, "Library", "Application Support"), ""},
+		{
+			"XDG relative", "linux",
+			map[string]string{"XDG_DATA_HOME": "data"},
+			"",
+			`XDG_DATA_HOME is "data"; it must be an absolute path`,
+		},
+		{
+			"no home", "linux", nil, "",
+			"HOME is not set; set it, or name a coordinator with --coordinator or UNALIKE_COORDINATOR",
+		},
+		{
+			"darwin", "darwin",
+			map[string]string{"HOME": abs},
+			filepath.Join(abs, "Library", "Application Support"), "",
+		},
 		{"windows", "windows", map[string]string{"LOCALAPPDATA": abs, "HOME": "/h"}, abs, ""},
-		{"windows profile", "windows", map[string]string{"USERPROFILE": abs},
-			filepath.Join(abs, "AppData", "Local"), ""},
+		{
+			"windows profile", "windows",
+			map[string]string{"USERPROFILE": abs},
+			filepath.Join(abs, "AppData", "Local"), "",
+		},
 		{"windows none", "windows", map[string]string{"HOME": abs}, "", "USERPROFILE is not set"},
 	} {
 		got, err := dataFolder(tt.goos, lookupIn(tt.env))
@@ -47,8 +59,10 @@ func TestLocalCoordinator(t *testing.T) {
 	env := dataIn(data)
 	a := &app{lookupEnv: lookupIn(env)}
 	urls := map[string]bool{}
-	for _, l := range []core.Layout{core.DefaultLayout(), core.TwitterLayout(),
-		core.JavaScriptLayout()} {
+	for _, l := range []core.Layout{
+		core.DefaultLayout(), core.TwitterLayout(),
+		core.JavaScriptLayout(),
+	} {
 		p, err := a.localCoordinator(l)
 		if err != nil || !strings.HasPrefix(p.rawURL, "embed:///") {
 			t.Errorf("%+v, %v", p, err)

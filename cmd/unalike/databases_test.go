@@ -15,12 +15,18 @@ func TestDatabasePassword(t *testing.T) {
 	pg, my := pgtest.Start(t), mysqltest.Start(t)
 	redis := redistest.Start(t, redistest.Options{Password: "s3cret/?@1"})
 	for _, tt := range []struct{ url, user, password, refused string }{
-		{"redis://:${PASSWORD}@" + redis.Addr + "/0?namespace=n", "", "s3cret/?@1",
-			"refuses the user name or the password"},
-		{"postgres://${WHO}:${PASSWORD}@127.0.0.1:" + pg.Port + "/postgres?accept=fsync&namespace=n",
-			"postgres", "s3cret/?@1", "nobody"},
-		{"mysql://${WHO}:${PASSWORD}@" + my.Addr() + "/" + mysqltest.Database + "?namespace=n",
-			mysqltest.User, mysqltest.Password, "nobody"},
+		{
+			"redis://:${PASSWORD}@" + redis.Addr + "/0?namespace=n", "", "s3cret/?@1",
+			"refuses the user name or the password",
+		},
+		{
+			"postgres://${WHO}:${PASSWORD}@127.0.0.1:" + pg.Port + "/postgres?accept=fsync&namespace=n",
+			"postgres", "s3cret/?@1", "nobody",
+		},
+		{
+			"mysql://${WHO}:${PASSWORD}@" + my.Addr() + "/" + mysqltest.Database + "?namespace=n",
+			mysqltest.User, mysqltest.Password, "nobody",
+		},
 	} {
 		file := "--config " + settingsFile(t, "coordinator: "+tt.url+"\n")
 		env := map[string]string{"WHO": tt.user, "PASSWORD": tt.password}

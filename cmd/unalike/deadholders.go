@@ -25,7 +25,8 @@ func (a *app) endOf(ctx context.Context, old *namespace, s coord.Space) (follow.
 		}
 		if !dead.told {
 			dead.told = true
-			a.complain("unalike: %d worker IDs of %s are held, but their holders have not renewed for a while; waiting until %s for their leases to end ...\n",
+			a.complain("unalike: %d worker IDs of %s are held, but their holders have not renewed for a "+
+				"while; waiting until %s for their leases to end ...\n",
 				len(held.Slots), old.name, dead.until.UTC().Format(timeForm))
 		}
 		select {

@@ -14,8 +14,10 @@ import (
 
 func TestWorthWaiting(t *testing.T) {
 	slot := func(id int, renewed time.Duration) coord.Slot {
-		return coord.Slot{WorkerID: id, State: coord.SlotHeld, TTL: 10 * time.Second,
-			Renewed: at.Add(renewed)}
+		return coord.Slot{
+			WorkerID: id, State: coord.SlotHeld, TTL: 10 * time.Second,
+			Renewed: at.Add(renewed),
+		}
 	}
 	old, fresh := slot(1, -time.Minute), slot(2, -5*time.Second)
 	unknown := old
@@ -27,15 +29,30 @@ func TestWorthWaiting(t *testing.T) {
 		now, then     bool
 	}{
 		{"one that is silent", []coord.Slot{old}, []coord.Slot{old}, 14 * time.Second, true, true},
-		{"for longer than its lease lasts", []coord.Slot{old}, []coord.Slot{old}, 15 * time.Second, true,
-			false},
-		{"whose TTL is not known", []coord.Slot{unknown}, []coord.Slot{unknown}, 19 * time.Second, true,
-			true},
+		{
+			"for longer than its lease lasts",
+			[]coord.Slot{old},
+			[]coord.Slot{old},
+			15 * time.Second, true,
+			false,
+		},
+		{
+			"whose TTL is not known",
+			[]coord.Slot{unknown},
+			[]coord.Slot{unknown},
+			19 * time.Second, true,
+			true,
+		},
 		{"who renews", []coord.Slot{old}, []coord.Slot{slot(1, time.Second)}, time.Second, true, false},
 		{"and another who renewed just now", []coord.Slot{old, fresh}, nil, 0, false, false},
 		{"and another who came", []coord.Slot{old}, []coord.Slot{old, fresh}, time.Second, true, false},
-		{"one of two has ended", []coord.Slot{slot(3, -time.Hour), old}, []coord.Slot{old}, time.Second,
-			true, true},
+		{
+			"one of two has ended",
+			[]coord.Slot{slot(3, -time.Hour), old},
+			[]coord.Slot{old},
+			time.Second,
+			true, true,
+		},
 	} {
 		var d deadHolders
 		if got := d.worthWaiting(tt.first, at); got != tt.now {

@@ -30,7 +30,8 @@ const formatAuto = "auto"
 
 // decodeCommand returns the command that reads IDs.
 func (a *app) decodeCommand() *cobra.Command {
-	o := decodeOptions{format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...), "FORMAT"}}
+	o := decodeOptions{format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...),
+		"FORMAT"}}
 	c := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Print the time, worker ID and sequence number of IDs",
@@ -145,12 +146,14 @@ func (d *decoder) describe(b []byte, s string) ([]byte, error) {
 		return nil, err
 	}
 	if id > d.layout.MaxID() {
-		return nil, fmt.Errorf("%s has more bits than layout %v, whose largest ID is %d; name the ID's own layout with --layout", s, d.layout, d.layout.MaxID())
+		return nil, fmt.Errorf("%s has more bits than layout %v, whose largest ID is %d; name the ID's "+
+			"own layout with --layout", s, d.layout, d.layout.MaxID())
 	}
 	parts := d.layout.Decompose(id)
 	age := d.now().UnixMilli() - parts.Time.UnixMilli()
 	if age < -tolerance.Milliseconds() && d.format.value == formatAuto && guessed(s) {
-		return nil, fmt.Errorf("%s would be an ID of %s, in the future: name its form with --format, or its own layout with --layout; "+
+		return nil, fmt.Errorf("%s would be an ID of %s, in the future: name its form with --format, or "+
+			"its own layout with --layout; "+
 			"base58 and base36 of other generators are not read", s, parts.Time.UTC().Format(timeForm))
 	}
 	if d.json {

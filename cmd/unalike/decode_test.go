@@ -54,26 +54,34 @@ func TestRecognize(t *testing.T) {
 		t.Errorf("digits in base62 were read as %d, %v", got, err)
 	}
 	checkLines(t, nil, []line{
-		{"decode 3CQ9G6DtmEh", exitFailure,
-			"3CQ9G6DtmEh would be an ID of 2044-04-17T02:14:01.409Z, in the future: name its form with --format"},
+		{
+			"decode 3CQ9G6DtmEh", exitFailure,
+			"3CQ9G6DtmEh would be an ID of 2044-04-17T02:14:01.409Z, in the future: name its form " +
+				"with --format",
+		},
 		{"decode --format base62 3CQ9G6DtmEh", exitOK, "in the future by "},
 		{"decode 2686052587942798631", exitOK, "in the future by "},
 		{`decode "2686052587942798631"`, exitOK, "in the future by "},
-		{"decode 9223372036854775807", exitOK,
-			"2093-09-06T15:47:35.551Z  worker 1023  sequence 4095  in the future by "},
+		{
+			"decode 9223372036854775807", exitOK,
+			"2093-09-06T15:47:35.551Z  worker 1023  sequence 4095  in the future by ",
+		},
 		{"decode --layout javascript " + knownID, exitFailure, knownID + " has more bits than layout " +
-			"41/5/7/1ms/2024-01-01T00:00:00Z, whose largest ID is 9007199254740991; name the ID's own layout"},
+			"41/5/7/1ms/2024-01-01T00:00:00Z, whose largest ID is 9007199254740991; name the " +
+			"ID's own layout"},
 	})
 }
 
 func TestDecodeErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"0x7": `unalike: core: invalid ID: "0x7" in decimal: it has 'x' at byte 1; allowed are digits 0 to 9; ` +
+		"0x7": `unalike: core: invalid ID: "0x7" in decimal: it has 'x' at byte 1; allowed are ` +
+			`digits 0 to 9; ` +
 			"base62 would have 11 characters and base32 13",
-		"007":                     "it has leading zeros; remove them; base62 would have",
-		"":                        "it is empty",
-		"zzzzzzzzzzz":             `"zzzzzzzzzzz" in base62: it is larger`,
-		"1asd13xh1f800":           `"1asd13xh1f800" in base32: it has the lower-case letter 'a' at byte 1`,
+		"007":         "it has leading zeros; remove them; base62 would have",
+		"":            "it is empty",
+		"zzzzzzzzzzz": `"zzzzzzzzzzz" in base62: it is larger`,
+		"1asd13xh1f800": `"1asd13xh1f800" in base32: it has the lower-case letter ` +
+			`'a' at byte 1`,
 		`"7`:                      `"\"7" in JSON: unexpected end of JSON input`,
 		`"7x"`:                    `in JSON: core: invalid ID: "7x" in decimal: it has 'x' at byte 1`,
 		`{"id":null}`:             `in JSON: the object has no "id"`,
@@ -142,10 +150,14 @@ func TestDescribeLayout(t *testing.T) {
 			"\nexpires           2093-09-06T15:47:35.552Z, in 67 years",
 			"\nfingerprint       41/10/12/1ms/2024-01-01T00:00:00Z\n",
 		},
-		"javascript": {strings.Repeat("0", 11) + strings.Repeat("t", 41),
-			"128,000 a second"},
-		"31/31/1/1m0s/1970-03-01T00:00:00Z": {"about 0.033 a second", "0 to 2147483647",
-			"about 71582788.267 a"},
+		"javascript": {
+			strings.Repeat("0", 11) + strings.Repeat("t", 41),
+			"128,000 a second",
+		},
+		"31/31/1/1m0s/1970-03-01T00:00:00Z": {
+			"about 0.033 a second", "0 to 2147483647",
+			"about 71582788.267 a",
+		},
 		"1/0/1/1ms/2024-01-01T00:00:00Z":     {"1, 0 to 0\n", "which is past"},
 		"31/0/31/1ms/2025-12-31T00:00:00Z":   {"in 23 days"},
 		"62/0/1/1h0m0s/1970-01-01T00:00:00Z": {"294247-01-10T04:00:54.775Z, in "},

@@ -105,7 +105,9 @@ func TestBlocks(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrNotFound) {
 				t.Errorf("%s: %v\n%s\nin\n%s", page, err, out, block)
 			}
-			for _, part := range strings.FieldsFunc(block, func(r rune) bool { return r == '\n' || r == '|' }) {
+			for _, part := range strings.FieldsFunc(block, func(r rune) bool {
+				return r == '\n' || r == '|'
+			}) {
 				if args, ok := commandIn(part); ok {
 					commands++
 					checkCommand(t, page, args)
@@ -120,7 +122,8 @@ func TestBlocks(t *testing.T) {
 
 // TestUnitFile: what a document shows of the unit of systemd stands in it.
 func TestUnitFile(t *testing.T) {
-	unit, shown := readFile(t, "deploy/systemd/orders.service"), blocks(readFile(t, "docs/outages.md"), "ini")
+	unit, shown := readFile(t, "deploy/systemd/orders.service"),
+		blocks(readFile(t, "docs/outages.md"), "ini")
 	if len(shown) != 1 {
 		t.Fatalf("%d blocks of a unit are shown", len(shown))
 	}
@@ -150,7 +153,8 @@ func commandIn(line string) (args []string, ok bool) {
 
 func checkCommand(t *testing.T, page string, args []string) {
 	t.Helper()
-	a := &app{lookupEnv: lookupIn(nil), waits: waits{answer: answerTime, quiet: quietTime, dial: dialTime}}
+	a := &app{lookupEnv: lookupIn(nil), waits: waits{answer: answerTime, quiet: quietTime,
+		dial: dialTime}}
 	tree := a.rootCommand()
 	tree.InitDefaultCompletionCmd()
 	c, rest, err := tree.Find(args)

@@ -23,8 +23,10 @@ var secureURLs = []string{
 }
 
 // storeURLs are those of stores of segments.
-var storeURLs = []string{"etcd://ADDRESS/x", "postgres://u:secret@ADDRESS/db",
-	"mysql://u:secret@ADDRESS/db"}
+var storeURLs = []string{
+	"etcd://ADDRESS/x", "postgres://u:secret@ADDRESS/db",
+	"mysql://u:secret@ADDRESS/db",
+}
 
 // TestForeignPort: where something else listens, every command asks the same question,
 // whatever the back end.

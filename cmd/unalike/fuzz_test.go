@@ -10,8 +10,10 @@ import (
 // name, gives; and what is read is written again in that format.
 func FuzzReadID(f *testing.F) {
 	for _, s := range []string{
-		"", "0", "00", "-1", "1541815603606036480", "9223372036854775808", "1ptWyK4WgZU", "1ASD13XH1F800", "7zzzzzzzzzzzz", "00000000001", "0000000000001",
-		`"7"`, `{"id":"7"}`, `{"id":7}`, `{"id":9007199254740993}`, `{"id":null}`, `{"id":["7"]}`, `{}`, `{"id":"7"`, "1e3", " 7",
+		"", "0", "00", "-1", "1541815603606036480", "9223372036854775808", "1ptWyK4WgZU", "1ASD13XH1F800",
+		"7zzzzzzzzzzzz", "00000000001", "0000000000001",
+		`"7"`, `{"id":"7"}`, `{"id":7}`, `{"id":9007199254740993}`, `{"id":null}`, `{"id":["7"]}`, `{}`,
+		`{"id":"7"`, "1e3", " 7",
 	} {
 		f.Add(s)
 	}
@@ -24,7 +26,8 @@ func FuzzReadID(f *testing.F) {
 			return
 		}
 		formatsOfIt := 0
-		for format, write := range map[string]func(core.ID) string{formatDecimal: core.ID.String, formatBase62: core.ID.Base62, formatBase32: core.ID.Base32} {
+		for format, write := range map[string]func(core.ID) string{formatDecimal: core.ID.String,
+			formatBase62: core.ID.Base62, formatBase32: core.ID.Base32} {
 			named, err := readID(s, format)
 			if err == nil && write(named) != s {
 				t.Errorf("%q is read as %d in %s, which is written %q", s, named, format, write(named))
@@ -44,12 +47,18 @@ func FuzzReadID(f *testing.F) {
 
 // FuzzFlags: what a flag takes it shows in a form that means the same.
 func FuzzFlags(f *testing.F) {
-	for _, s := range []string{"", "0", "7", "-1", "+5", "007", "1e3", "10", "90s", "1h30m", "-5s", "NaN", "2026-05-17T09:30:00Z", "2026-05-17T11:30:00.5+02:00", "1969-12-31T23:59:59Z", "twitter", "41/10/12/1ms/2024-01-01T00:00:00Z", "0s"} {
+	for _, s := range []string{"", "0", "7", "-1", "+5", "007", "1e3", "10", "90s", "1h30m", "-5s",
+		"NaN", "2026-05-17T09:30:00Z", "2026-05-17T11:30:00.5+02:00", "1969-12-31T23:59:59Z", "twitter",
+		"41/10/12/1ms/2024-01-01T00:00:00Z", "0s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, fresh := range []func() flagValue{
-			func() flagValue { return new(countValue) }, func() flagValue { return new(durationValue) }, func() flagValue { return new(intervalValue) },
+			func() flagValue {
+				return new(countValue)
+			}, func() flagValue {
+				return new(durationValue)
+			}, func() flagValue { return new(intervalValue) },
 			func() flagValue { return new(timeValue) }, func() flagValue { return new(layoutValue) },
 		} {
 			v, again := fresh(), fresh()

@@ -99,16 +99,22 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 		},
 	}
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else an etcd of this user on this machine)")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "",
+		"`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+
+			", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
 	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "how to print an ID")
-	c.Flags().StringVar(&o.segment, "segment", "", "a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
-	c.Flags().StringVar(&o.as, "as", "", "with --segment: the `FORMAT` of the numbers, for example {YYYY-MM}-{n:6} or INV{n:8}{97}")
-	c.Flags().StringVar(&o.zone, "zone", "", "with --as: the time `ZONE` of its date, for example Europe/Berlin (default UTC)")
+	c.Flags().StringVar(&o.segment, "segment", "",
+		"a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
+	c.Flags().StringVar(&o.as, "as", "",
+		"with --segment: the `FORMAT` of the numbers, for example {YYYY-MM}-{n:6} or INV{n:8}{97}")
+	c.Flags().StringVar(&o.zone, "zone", "",
+		"with --as: the time `ZONE` of its date, for example Europe/Berlin (default UTC)")
 	addStoreFlag(c, &o.store, "$"+envStore+", else an etcd of this user on this machine")
-	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
+	c.Flags().BoolVar(&o.explain, "explain", false,
+		"print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)
 	return c
 }
@@ -118,9 +124,11 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 func checkLayoutAt(l core.Layout, now time.Time) error {
 	switch {
 	case l.Epoch.After(now):
-		return fmt.Errorf("layout %v: its epoch is in the future, for the clock says %s; choose one that is past", l, now.UTC().Format(timeForm))
+		return fmt.Errorf("layout %v: its epoch is in the future, for the clock says %s; choose one "+
+			"that is past", l, now.UTC().Format(timeForm))
 	case !l.Expires().After(now):
-		return fmt.Errorf("layout %v: its time bits were spent at %s; choose a later epoch or more time bits", l, l.Expires().Format(timeForm))
+		return fmt.Errorf("layout %v: its time bits were spent at %s; choose a later epoch or "+
+			"more time bits", l, l.Expires().Format(timeForm))
 	}
 	return nil
 }
@@ -132,10 +140,11 @@ func (a *app) generate(ctx context.Context, o *generateOptions, cfg config.Confi
 }
 
 // generateUntil is generate until ctx ends.
-func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.Config) (err error) {
+func (a *app) generateUntil(ctx context.Context, o *generateOptions,
+	cfg config.Config) (err error) {
 	log := a.logger()
-	notes := newNotes(log.Handler())
-	cfg.Logger = slog.New(notes)
+	said := newSaidLog(log.Handler())
+	cfg.Logger = slog.New(said)
 	where, err := a.find(&o.namespaceOptions, cfg)
 	if err == nil {
 		where, err = where.withState(cfg)
@@ -144,7 +153,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 		return err
 	}
 	log.Info("coordinator", "named_by", where.from, "url", where.String())
-	c, g, err := a.startGenerator(ctx, where, cfg, notes)
+	c, g, err := a.startGenerator(ctx, where, cfg, said)
 	if c != nil {
 		defer func() { warnOf(log, c.Close(), "closing the coordinator failed") }()
 	}
@@ -155,7 +164,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 		// The worker ID goes back even if ctx has ended.
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		notes.calm.Store(true) // what goes wrong now is said once, here
+		said.calm.Store(true) // what goes wrong now is said once, here
 		said := "giving the worker ID back failed"
 		if err == nil {
 			said = "all IDs were printed"
@@ -169,16 +178,17 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 // startGenerator opens the coordinator and starts a generator on it. Where that takes
 // long and the log says nothing, it says what is being waited for. After an error the
 // coordinator may be open.
-func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config, notes *notes) (c coord.Coordinator, g *core.Generator, err error) {
+func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config,
+	said *saidLog) (c coord.Coordinator, g *core.Generator, err error) {
 	tell := func() {
-		if notes.said.Load() {
+		if said.said.Load() {
 			return
 		}
 		most := "twice the lease's TTL and 5s" // see core.Config
 		if cfg.StartTimeout > 0 {
 			most = cfg.StartTimeout.Round(time.Millisecond).String()
 		}
-		slog.New(notes).Warn("still waiting for the coordinator", "url", where.String(), "at_most", most)
+		slog.New(said).Warn("still waiting for the coordinator", "url", where.String(), "at_most", most)
 	}
 	began := time.Now()
 	if err := a.awaitPresence(ctx, where, where.opener()); err != nil {
@@ -209,8 +219,8 @@ func warnOf(log *slog.Logger, tidying error, said string) {
 	if tidying == nil {
 		return
 	}
-	if inner := errors.Unwrap(tidying); inner != nil && strings.HasPrefix(tidying.Error(), "core: ") {
-		tidying = inner // which names the worker ID first
+	if cause := errors.Unwrap(tidying); cause != nil && strings.HasPrefix(tidying.Error(), "core: ") {
+		tidying = cause // which names the worker ID first
 	}
 	log.Warn(said + "; " + strings.ReplaceAll(tidying.Error(), "\n", "; "))
 }
@@ -274,7 +284,8 @@ func completeURL(c *cobra.Command, flag string) {
 			urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 		}
 	}
-	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	err := c.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	if err != nil {
 		c.PrintErrln("unalike: completion of --"+flag+":", err)
 	}

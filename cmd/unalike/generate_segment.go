@@ -31,7 +31,8 @@ func checkSegmentFlags(c *cobra.Command, o *generateOptions) error {
 	}
 	for _, flag := range []string{"coordinator", "layout", "format", "explain", generatorFlag} {
 		if c.Flags().Changed(flag) {
-			return usageError{fmt.Errorf("--%s is for IDs, and --segment is for plain numbers; leave one of them out", flag)}
+			return usageError{fmt.Errorf("--%s is for IDs, and --segment is for plain numbers; leave one "+
+				"of them out", flag)}
 		}
 	}
 	return nil
@@ -57,7 +58,8 @@ func (a *app) textsOf(c *cobra.Command, o *generateOptions) (cfg config.Config, 
 		written = true
 	}
 	if o.zone != "" && format.Period() == segment.Always {
-		return cfg, usageError{errors.New("--zone is for formats with a date; name one with --as, for example {YYYY-MM}-{n:6}, or leave it out")}
+		return cfg, usageError{errors.New("--zone is for formats with a date; name one with --as, for " +
+			"example {YYYY-MM}-{n:6}, or leave it out")}
 	}
 	if cfg.Formats = nil; written {
 		cfg.Formats = map[string]segment.Format{o.segment: format}
@@ -71,28 +73,30 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.withStore(c, storeOptions{o.store, o.config}, func(ctx context.Context, store *tagStore) error {
-		s, err := a.takeNumbers(ctx, store, o.segment, texts)
-		if store.place.folder != "" && errors.Is(err, segment.ErrUnknownTag) {
-			// It is this user's own, and there is nobody to ask.
-			if err := store.create(ctx, segment.Tag{Name: o.segment, Next: 1, Step: segment.DefaultStep}); err != nil && !errors.Is(err, segment.ErrTagExists) {
-				return err
+	return a.withStore(c, storeOptions{o.store, o.config},
+		func(ctx context.Context, store *tagStore) error {
+			s, err := a.takeNumbers(ctx, store, o.segment, texts)
+			if store.place.folder != "" && errors.Is(err, segment.ErrUnknownTag) {
+				// It is this user's own, and there is nobody to ask.
+				if err := store.create(ctx, segment.Tag{Name: o.segment, Next: 1,
+					Step: segment.DefaultStep}); err != nil && !errors.Is(err, segment.ErrTagExists) {
+					return err
+				}
+				s, err = a.takeNumbers(ctx, store, o.segment, texts)
 			}
-			s, err = a.takeNumbers(ctx, store, o.segment, texts)
-		}
-		if errors.Is(err, segment.ErrUnknownTag) {
-			return store.unknownTag(ctx, o.segment, err)
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", store.place, err)
-		}
-		defer func() {
-			tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-			defer cancel()
-			warnOf(a.logger(), s.Close(tidy), "giving unused numbers back failed")
-		}()
-		return a.writeNumbers(ctx, store.asker, s, int64(o.count))
-	})
+			if errors.Is(err, segment.ErrUnknownTag) {
+				return store.unknownTag(ctx, o.segment, err)
+			}
+			if err != nil {
+				return fmt.Errorf("%v: %w", store.place, err)
+			}
+			defer func() {
+				tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+				defer cancel()
+				warnOf(a.logger(), s.Close(tidy), "giving unused numbers back failed")
+			}()
+			return a.writeNumbers(ctx, store.caller, s, int64(o.count))
+		})
 }
 
 // tagNumbers are those of a tag, one a line.
@@ -133,7 +137,8 @@ func (w *writtenNumbers) lines(ctx context.Context, text []byte, n int) ([]byte,
 	return text, n, err
 }
 
-// unknownTag adds to an error about a tag that is not there the one that was meant, and else how to make it.
+// unknownTag adds to an error about a tag that is not there the one that was meant, and else how to
+// make it.
 func (s *tagStore) unknownTag(ctx context.Context, tag string, err error) error {
 	if tags, lerr := s.Tags(ctx); lerr == nil {
 		if meant := nearTag(tag, tags); meant != "" {
@@ -144,8 +149,9 @@ func (s *tagStore) unknownTag(ctx context.Context, tag string, err error) error 
 }
 
 // takeNumbers takes the first segment of a tag.
-func (a *app) takeNumbers(ctx context.Context, store *tagStore, tag string, texts config.Config) (tagNumbers, error) {
-	return answer(ctx, store.asker, false, func(ctx context.Context) (tagNumbers, error) {
+func (a *app) takeNumbers(ctx context.Context, store *tagStore, tag string,
+	texts config.Config) (tagNumbers, error) {
+	return answer(ctx, store.caller, false, func(ctx context.Context) (tagNumbers, error) {
 		c := segment.Config{Logger: a.logger()}
 		if len(texts.Formats) == 0 {
 			s, err := segment.New(ctx, store.Store, tag, c)
@@ -160,7 +166,7 @@ func (a *app) takeNumbers(ctx context.Context, store *tagStore, tag string, text
 }
 
 // writeNumbers writes count numbers, one a line.
-func (a *app) writeNumbers(ctx context.Context, k *asker, s tagNumbers, count int64) error {
+func (a *app) writeNumbers(ctx context.Context, k *caller, s tagNumbers, count int64) error {
 	var text []byte
 	for left := count; left > 0; {
 		n, err := answer(ctx, k, false, func(ctx context.Context) (n int, err error) {

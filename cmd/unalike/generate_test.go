@@ -61,10 +61,14 @@ func TestGenerateExplain(t *testing.T) {
 func TestGenerateFailures(t *testing.T) {
 	file := settingsFile(t, "layout: 41/10/12/1ms/2999-01-01T00:00:00Z\n")
 	checkLines(t, nil, []line{
-		{"generate --coordinator " + noState(t, "1024"), exitFailure,
-			"static worker ID 1024; the layout has worker IDs 0 to 1023"},
-		{"generate --config " + file + " --coordinator " + noState(t, "1"), exitFailure,
-			"its epoch is in the future, for the clock says 20"},
+		{
+			"generate --coordinator " + noState(t, "1024"), exitFailure,
+			"static worker ID 1024; the layout has worker IDs 0 to 1023",
+		},
+		{
+			"generate --config " + file + " --coordinator " + noState(t, "1"), exitFailure,
+			"its epoch is in the future, for the clock says 20",
+		},
 	})
 }
 

@@ -21,18 +21,25 @@ func TestMaxHorizon(t *testing.T) {
 		{long + url, exitOK, isNew},
 		{"init --max-horizon 1h --coordinator " + url, exitFailure, fixed + "1h0m0s; that is fixed"},
 		{"init --coordinator " + url, exitFailure, fixed + "2m0s; that is fixed"},
-		{"init --max-horizon 25h --coordinator " + newSpace(), exitFailure,
-			"MaxHorizon is 25h0m0s; it is more than 2m0s, which every namespace has, at most 24h0m0s, and in whole milliseconds"},
+		{
+			"init --max-horizon 25h --coordinator " + newSpace(), exitFailure,
+			"MaxHorizon is 25h0m0s; it is more than 2m0s, which every namespace has, at most 24h0m0s, and " +
+				"in whole milliseconds",
+		},
 	})
 	closeGenerator(t, generator(t, url, core.Config{}))
 	if all := listed(t, "--coordinator", url); len(all) != 1 || all[0].MaxHorizon != 6*3600 {
 		t.Errorf("workers: %+v", all)
 	}
 	checkLines(t, nil, []line{
-		{"workers --coordinator " + url, exitOK,
-			"\nwindows reach up to 6h0m0s ahead, as the namespace was declared"},
-		{"init --max-horizon 12h --yes --after " + url + " --coordinator " + next, exitOK,
-			", and windows of up to 12h0m0s, and follows "},
+		{
+			"workers --coordinator " + url, exitOK,
+			"\nwindows reach up to 6h0m0s ahead, as the namespace was declared",
+		},
+		{
+			"init --max-horizon 12h --yes --after " + url + " --coordinator " + next, exitOK,
+			", and windows of up to 12h0m0s, and follows ",
+		},
 		{"workers --coordinator " + next, exitOK, "windows reach up to 12h0m0s ahead"},
 	})
 }

@@ -72,18 +72,22 @@ This cannot be taken back, so --after asks first.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("after") {
 				if o.after == "" {
-					return usageError{errors.New("--after is empty; name the URL of the old namespace, or leave the flag out")}
+					return usageError{errors.New("--after is empty; name the URL of the old namespace, or leave " +
+						"the flag out")}
 				}
 				if err := a.checkYes(o.yes); err != nil {
 					return err
 				}
 			}
-			return a.operate(c, &o.namespaceOptions, mayBeNew, func(ctx context.Context, n *namespace) error { return a.init(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mayBeNew,
+				func(ctx context.Context, n *namespace) error { return a.init(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
 	c.Flags().StringVar(&o.after, "after", "", "`URL` of the namespace that the new one follows")
-	c.Flags().Var(&o.maxHorizon, "max-horizon", "the longest horizon of generators with a state file, at most "+longestHorizon+" (default: that of the coordinator)")
+	c.Flags().Var(&o.maxHorizon, "max-horizon",
+		"the longest horizon of generators with a state file, at most "+longestHorizon+
+			" (default: that of the coordinator)")
 	addYesFlag(c, &o.yes)
 	completeURL(c, "after")
 	complete(c, "max-horizon", []string{"1h", "6h", "24h"})
@@ -103,7 +107,8 @@ func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
 	if err := admin.Init(ctx, o.space()); err != nil {
 		return err
 	}
-	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout, o.describeHorizon()))
+	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout,
+		o.describeHorizon()))
 }
 
 // space is the namespace as it is to be declared.
@@ -135,7 +140,9 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 			return err
 		}
 		if old.name == n.name {
-			return usageError{errors.New("--after and the coordinator name the same namespace; a namespace cannot follow itself")}
+			return usageError{errors.New("--after and the coordinator name the same namespace; " +
+				"a namespace " +
+				"cannot follow itself")}
 		}
 		return a.move(ctx, n, old, o)
 	})
@@ -147,7 +154,8 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 	end, err := a.endOf(ctx, old, o.space())
 	if held := (&follow.HeldError{}); errors.As(err, &held) {
 		a.complain("%s", slotTable(held.Slots, time.Now()))
-		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
+		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators "+
+			"first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", old.name, err)
@@ -160,26 +168,33 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 		return fmt.Errorf("%s is to follow %s: %w", n.name, old.name, err)
 	}
 	opens := floor.Add(layout.Unit)
-	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s, and follows %s\nit grants from %s on, %s\n",
-		n.name, layout, o.describeHorizon(), old.name, opens.UTC().Format(timeForm), describeWhen(opens, time.Now())))
+	return a.write(fmt.Appendf(nil,
+		"%s is new, with layout %s%s, and follows %s\nit grants from %s on, %s\n",
+		n.name, layout, o.describeHorizon(), old.name, opens.UTC().Format(timeForm),
+		describeWhen(opens, time.Now())))
 }
 
 // describeMove says what happens to the new namespace n.
 func describeMove(n, old *namespace, end follow.Ending, o *initOptions, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s will be declared new, with layout %s%s, to follow %s.\n", n.name, o.layout.Layout, o.describeHorizon(), old.name)
-	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
+	fmt.Fprintf(&b, "%s will be declared new, with layout %s%s, to follow %s.\n", n.name,
+		o.layout.Layout, o.describeHorizon(), old.name)
+	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be "+
+		"taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
 	switch {
 	case !end.Until.After(now.Add(max(far, end.MaxHorizon))):
 	case end.Until.After(end.Furthest.Until):
 		b.WriteString("\nThat far reaches the floor of the old namespace.")
 	default:
-		fmt.Fprintf(&b, "\nThat far reaches the window of worker ID %d of the old namespace. If a wrong clock has pushed it there, retire that worker ID first.", end.Furthest.WorkerID)
+		fmt.Fprintf(&b, "\nThat far reaches the window of worker ID %d of the old namespace. If a wrong "+
+			"clock has pushed it there, retire that worker ID first.", end.Furthest.WorkerID)
 	}
 	if len(end.Retired) > 0 {
-		fmt.Fprintf(&b, "\nRetired as in the old namespace: %s.", strings.Trim(fmt.Sprint(end.Retired), "[]"))
+		fmt.Fprintf(&b, "\nRetired as in the old namespace: %s.",
+			strings.Trim(fmt.Sprint(end.Retired), "[]"))
 	}
-	b.WriteString("\nThe old namespace will be closed: nothing is granted or extended in it any more, as long as its back end remembers that. " +
+	b.WriteString("\nThe old namespace will be closed: nothing is granted or extended in it any " +
+		"more, as long as its back end remembers that. " +
 		"Take the rights or the URL of its generators away before its data.")
 	return b.String()
 }

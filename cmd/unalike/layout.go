@@ -42,12 +42,14 @@ fingerprint: time, worker and sequence bits, unit and epoch, separated by slashe
 // describeLayout returns the whole description of l, as of now.
 func describeLayout(l core.Layout, now time.Time) string {
 	var b strings.Builder
-	perWorker := big.NewRat(int64(l.SequencesPerTick())*int64(time.Second/time.Millisecond), l.Unit.Milliseconds())
+	perWorker := big.NewRat(int64(l.SequencesPerTick())*int64(time.Second/time.Millisecond),
+		l.Unit.Milliseconds())
 	perFleet := new(big.Rat).Mul(perWorker, big.NewRat(int64(l.Workers()), 1))
 	fmt.Fprintf(&b, "%s\n\n%s\n", l, bitDiagram(l))
 	for _, row := range [][2]string{
 		{"worker IDs", fmt.Sprintf("%s, 0 to %d", group(fmt.Sprint(l.Workers())), l.Workers()-1)},
-		{"IDs per worker", fmt.Sprintf("%s in %v, %s a second", group(fmt.Sprint(l.SequencesPerTick())), l.Unit, rate(perWorker))},
+		{"IDs per worker", fmt.Sprintf("%s in %v, %s a second", group(fmt.Sprint(l.SequencesPerTick())),
+			l.Unit, rate(perWorker))},
 		{"IDs of the fleet", rate(perFleet) + " a second"},
 		{"first moment", l.Epoch.UTC().Format(timeForm) + describeEpoch(l.Epoch, now)},
 		{"expires", l.Expires().Format(timeForm) + ", " + describeEnd(l.Expires(), now)},

@@ -19,5 +19,6 @@ func main() {
 	// Without this, writing to a closed pipe would end the process on the spot, with
 	// its worker ID still leased.
 	ignoreBrokenPipe()
-	os.Exit(run(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.LookupEnv))
+	os.Exit(run(context.Background(), os.Args[1:],
+		streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.LookupEnv))
 }

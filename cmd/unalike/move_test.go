@@ -30,8 +30,10 @@ func TestQuarantine(t *testing.T) {
 		{quarantine, exitOK, ", in 59m"},
 		{quarantine + " --for 5m", exitOK, "was higher already: it is "},
 		{quarantine + " --until 2025-01-01T00:00:00+01:00", exitOK, "was higher already: it is "},
-		{quarantine + " --lower", exitOK,
-			"will be lowered as far as windows that the back end has forgotten can"},
+		{
+			quarantine + " --lower", exitOK,
+			"will be lowered as far as windows that the back end has forgotten can",
+		},
 		{quarantine + " --lower", exitOK, ", in 59m"},
 	})
 }
@@ -103,10 +105,14 @@ func TestMoveReturns(t *testing.T) {
 	closeGenerator(t, generator(t, old, core.Config{}))
 	checkLines(t, nil, []line{
 		{"init --yes --coordinator " + newSpace() + " --after " + old, exitOK, "it grants from "},
-		{"generate --coordinator " + old, exitFailure,
-			"the namespace is closed: its floor is the end of the layout; another namespace follows it"},
-		{"init --yes --coordinator " + newSpace() + " --after " + old, exitFailure,
-			"the old namespace is closed, because another one follows it"},
+		{
+			"generate --coordinator " + old, exitFailure,
+			"the namespace is closed: its floor is the end of the layout; another namespace follows it",
+		},
+		{
+			"init --yes --coordinator " + newSpace() + " --after " + old, exitFailure,
+			"the old namespace is closed, because another one follows it",
+		},
 	})
 }
 
@@ -117,16 +123,24 @@ func TestMoveRefuses(t *testing.T) {
 	closeGenerator(t, generator(t, used, core.Config{}))
 	after := "init --yes --after " + old + " --coordinator "
 	checkLines(t, nil, []line{
-		{after + used, exitFailure,
-			"the new namespace is in use: these worker IDs were granted in it already: 0"},
+		{
+			after + used, exitFailure,
+			"the new namespace is in use: these worker IDs were granted in it already: 0",
+		},
 		{after + old, exitUsage, "a namespace cannot follow itself"},
-		{after + newSpace() + " --layout twitter", exitFailure,
+		{
+			after + newSpace() + " --layout twitter", exitFailure,
 			"it has layout 41/10/12/1ms/2024-01-01T00:00:00Z, " +
-				"the new namespace 41/10/12/1ms/2010-11-04T01:42:54.657Z"},
-		{"init --yes --after static://?worker=1 --coordinator " + newSpace(), exitFailure,
-			"cannot tell who holds its worker IDs"},
-		{"init --yes --after " + newSpace() + " --coordinator " + newSpace(), exitFailure,
-			"no worker ID was ever granted in this namespace"},
+				"the new namespace 41/10/12/1ms/2010-11-04T01:42:54.657Z",
+		},
+		{
+			"init --yes --after static://?worker=1 --coordinator " + newSpace(), exitFailure,
+			"cannot tell who holds its worker IDs",
+		},
+		{
+			"init --yes --after " + newSpace() + " --coordinator " + newSpace(), exitFailure,
+			"no worker ID was ever granted in this namespace",
+		},
 		{"init --coordinator " + used, exitFailure, "the namespace is not new"},
 		{"init --layout javascript --coordinator " + declared, exitOK, ""},
 		{after + declared, exitFailure, "layout mismatch"},
@@ -143,16 +157,28 @@ func TestDescribeMove(t *testing.T) {
 		end  follow.Ending
 		want string
 	}{
-		{follow.Ending{Until: at.Add(time.Hour), Furthest: window},
-			"That far reaches the window of worker ID 17 of the old namespace."},
-		{follow.Ending{Until: at.Add(2 * time.Hour), Furthest: window},
-			"That far reaches the floor of the old namespace."},
-		{follow.Ending{Until: at.Add(time.Hour), Furthest: window, MaxHorizon: time.Hour},
-			"in 1h0m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
-		{follow.Ending{Until: at},
-			"new:// will be declared new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z, and windows of up to 6h0m0s, to follow old://."},
-		{follow.Ending{Until: at.Add(time.Minute)},
-			"in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
+		{
+			follow.Ending{Until: at.Add(time.Hour), Furthest: window},
+			"That far reaches the window of worker ID 17 of the old namespace.",
+		},
+		{
+			follow.Ending{Until: at.Add(2 * time.Hour), Furthest: window},
+			"That far reaches the floor of the old namespace.",
+		},
+		{
+			follow.Ending{Until: at.Add(time.Hour), Furthest: window, MaxHorizon: time.Hour},
+			"in 1h0m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace",
+		},
+		{
+			follow.Ending{Until: at},
+			"new:// will be declared new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z, and " +
+				"windows of up " +
+				"to 6h0m0s, to follow old://.",
+		},
+		{
+			follow.Ending{Until: at.Add(time.Minute)},
+			"in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace",
+		},
 	} {
 		if got := describeMove(n, old, tt.end, o, at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)

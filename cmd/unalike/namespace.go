@@ -22,7 +22,8 @@ type namespaceOptions struct {
 
 // addNamespaceFlags gives c the flags of o.
 func addNamespaceFlags(c *cobra.Command, o *namespaceOptions) {
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+envCoordinator+", else what 'unalike generate' uses on this machine)")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+
+		envCoordinator+", else what 'unalike generate' uses on this machine)")
 	addConfigFlag(c, &o.config)
 	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
@@ -45,10 +46,10 @@ func checkGiven(c *cobra.Command, flag, names string) error {
 // namespace is an open coordinator and what to call it.
 type namespace struct {
 	coord.Coordinator
-	name   string // the URL without its password
-	scheme string // empty: the default coordinator
-	whole  bool   // its list has all its worker IDs
-	asker  *asker // makes the calls
+	name   string  // the URL without its password
+	scheme string  // empty: the default coordinator
+	whole  bool    // its list has all its worker IDs
+	caller *caller // makes the calls
 }
 
 // presence says whether a namespace has to be there before a command.
@@ -61,7 +62,8 @@ const (
 
 // operate runs f with the namespace that o names, until a signal ends it. The layout of
 // o is then the one that the settings give.
-func (a *app) operate(c *cobra.Command, o *namespaceOptions, must presence, f func(context.Context, *namespace) error) error {
+func (a *app) operate(c *cobra.Command, o *namespaceOptions, must presence,
+	f func(context.Context, *namespace) error) error {
 	if err := checkCoordinatorFlag(c); err != nil {
 		return err
 	}
@@ -102,14 +104,16 @@ func (a *app) openNamespace(ctx context.Context, p place, must presence) (*names
 		return nil, err
 	}
 	tell := func() { a.complain("unalike: still waiting for %s, at most %v ...\n", p, a.answer) }
-	opening := &asker{waits: a.waits, tell: tell}
-	c, err := answer(ctx, opening, false, func(ctx context.Context) (coord.Coordinator, error) { return p.open(ctx, a.logger()) })
+	opening := &caller{waits: a.waits, tell: tell}
+	c, err := answer(ctx, opening, false, func(ctx context.Context) (coord.Coordinator, error) {
+		return p.open(ctx, a.logger())
+	})
 	if err != nil {
 		return nil, err
 	}
 	n := newNamespace(c, p)
-	n.asker = &asker{waits: a.waits, tell: tell}
-	n.Coordinator = asked(c, n.asker)
+	n.caller = &caller{waits: a.waits, tell: tell}
+	n.Coordinator = asked(c, n.caller)
 	return n, nil
 }
 
@@ -159,7 +163,9 @@ func (n *namespace) admin() (coord.Admin, error) {
 		kind = "a coordinator of the scheme " + n.scheme
 	}
 	able := slices.DeleteFunc(coord.Schemes(), func(s string) bool { return s == n.scheme })
-	return nil, usageError{fmt.Errorf("%s cannot list or change a namespace; those of these schemes can: %s", kind, strings.Join(able, ", "))}
+	return nil,
+		usageError{fmt.Errorf("%s cannot list or change a namespace; those of these schemes can: %s",
+			kind, strings.Join(able, ", "))}
 }
 
 // checkExists reports whether the namespace is there. An operator who mistyped its name

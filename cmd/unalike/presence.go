@@ -56,7 +56,8 @@ func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 	}
 	where := strings.Join(servers, ", ")
 	if !a.wait {
-		return fmt.Errorf("%s: nobody is there: connection refused by %s; check the address and that it is up, or wait for it with --wait", p.from, where)
+		return fmt.Errorf("%s: nobody is there: connection refused by %s; check the address and that it "+
+			"is up, or wait for it with --wait", p.from, where)
 	}
 	a.complain("unalike: waiting for %s to accept connections, at most %v ...\n", where, a.answer)
 	for end := time.Now().Add(a.answer); ; {
@@ -70,7 +71,8 @@ func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 			a.complain("unalike: %s accepts connections\n", where)
 			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("%s: nobody is there: connection refused by %s for %v; --timeout makes that longer", p.from, where, a.answer)
+			return fmt.Errorf("%s: nobody is there: connection refused by %s for %v; --timeout makes "+
+				"that longer", p.from, where, a.answer)
 		}
 	}
 }

@@ -58,8 +58,10 @@ func TestRefused(t *testing.T) {
 	want := ": nobody is there: connection refused by " + addr +
 		"; check the address and that it is up, or wait for it with --wait\n"
 	for flag, of := range map[string]struct{ urls, commands []string }{
-		"--coordinator": {serverURLs,
-			[]string{"workers", "generate", "init", "quarantine --yes", "retire 1 --yes"}},
+		"--coordinator": {
+			serverURLs,
+			[]string{"workers", "generate", "init", "quarantine --yes", "retire 1 --yes"},
+		},
 		"--store": {storeURLs, []string{
 			"segments", "segments create x", "segments advance x --to 5 --yes", "generate --segment x",
 		}},
@@ -120,10 +122,14 @@ func TestWaitForACoordinator(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	checkLines(t, nil, []line{
-		{"generate --timeout 1s --coordinator redis://" + silent(t) + "/0?namespace=x", exitFailure,
-			"1s"},
-		{"generate --timeout 1s --coordinator static://?worker=907&horizon=10m&state=" + t.TempDir() +
-			"/state",
-			exitFailure, "1s"},
+		{
+			"generate --timeout 1s --coordinator redis://" + silent(t) + "/0?namespace=x", exitFailure,
+			"1s",
+		},
+		{
+			"generate --timeout 1s --coordinator static://?worker=907&horizon=10m&state=" + t.TempDir() +
+				"/state",
+			exitFailure, "1s",
+		},
 	})
 }

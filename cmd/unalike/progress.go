@@ -21,10 +21,12 @@ func (a *app) newProgress(count int64) *progress {
 	if count < progressAfter || !a.canDraw() || isTerminal(a.out) {
 		return nil
 	}
-	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"))
+	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+		progressbar.OptionSetItsString("IDs"))
 }
 
-// bar returns a progress up to all, negative if that is unknown, which is shown until it is finished.
+// bar returns a progress up to all, negative if that is unknown, which is shown until it is
+// finished.
 func (a *app) bar(all int64, doing string, options ...progressbar.Option) *progress {
 	return &progress{progressbar.NewOptions64(all, append(options,
 		progressbar.OptionSetWriter(a.err),

@@ -24,8 +24,10 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	}
 	t.Cleanup(func() { screen.Close() })
 	var number, unlock uint32
-	for request, arg := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock,
-		syscall.TIOCGPTN: &number} {
+	for request, arg := range map[uintptr]*uint32{
+		syscall.TIOCSPTLCK: &unlock,
+		syscall.TIOCGPTN:   &number,
+	} {
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request,
 			uintptr(unsafe.Pointer(arg))); errno != 0 {
 			t.Fatal(errno)

@@ -62,19 +62,21 @@ The namespace must exist; 'unalike init' makes one.`,
 			if err := a.checkYes(o.yes); err != nil {
 				return err
 			}
-			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error {
-				if o.lower {
-					return a.lower(ctx, n, o.yes)
-				}
-				return a.quarantine(ctx, n, &o)
-			})
+			return a.operate(c, &o.namespaceOptions, mustExist,
+				func(ctx context.Context, n *namespace) error {
+					if o.lower {
+						return a.lower(ctx, n, o.yes)
+					}
+					return a.quarantine(ctx, n, &o)
+				})
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
 	c.Flags().Var(&o.until, "until", "raise the floor to this moment, in RFC 3339")
 	c.Flags().Var(&o.span, "for", "raise the floor to so much after now, by this machine's clock")
 	c.Flags().BoolVar(&o.far, "far", false, "the moment may be more than 24 hours ahead")
-	c.Flags().BoolVar(&o.lower, "lower", false, "lower a floor that a wrong clock has raised, as far as that is safe")
+	c.Flags().BoolVar(&o.lower, "lower", false,
+		"lower a floor that a wrong clock has raised, as far as that is safe")
 	addYesFlag(c, &o.yes)
 	complete(c, "until", nil)
 	complete(c, "for", []string{"1m", "10m", "1h"})
@@ -89,9 +91,11 @@ func (o *quarantineOptions) check(now time.Time) error {
 	case !o.until.IsZero() && o.span != 0:
 		return usageError{errors.New("--until and --for exclude each other; give one of them")}
 	case o.lower && (given || o.far):
-		return usageError{errors.New("--lower takes neither --until nor --for nor --far: it lowers the floor as far as that is safe")}
+		return usageError{errors.New("--lower takes neither --until nor --for nor --far: it lowers the " +
+			"floor as far as that is safe")}
 	case given && ahead > farAhead && !o.far:
-		return usageError{fmt.Errorf("the floor would be %s ahead, and nothing is granted until then; this cannot be taken back; at most %v is allowed without --far", roughly(ahead), farAhead)}
+		return usageError{fmt.Errorf("the floor would be %s ahead, and nothing is granted until then; "+
+			"this cannot be taken back; at most %v is allowed without --far", roughly(ahead), farAhead)}
 	}
 	return nil
 }
@@ -110,8 +114,10 @@ func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
 	if err := checkExists(ctx, n); err != nil {
 		return err
 	}
-	plan := fmt.Sprintf("The floor of %s will be lowered as far as windows that the back end has forgotten can reach by now.\n"+
-		"This is for a floor that a wrong clock has raised. The clock of this machine must be right, and so must those of all generators.", n.name)
+	plan := fmt.Sprintf("The floor of %s will be lowered as far as windows that the back end has "+
+		"forgotten can reach by now.\n"+
+		"This is for a floor that a wrong clock has raised. The clock of this machine must be right, "+
+		"and so must those of all generators.", n.name)
 	if err := a.confirm(ctx, yes, plan); err != nil {
 		return err
 	}
@@ -119,7 +125,8 @@ func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
 	if err != nil {
 		return err
 	}
-	return a.write(fmt.Appendf(nil, "the floor of %s is %s, %s\n", n.name, floor.UTC().Format(timeForm), describeWhen(floor, time.Now())))
+	return a.write(fmt.Appendf(nil, "the floor of %s is %s, %s\n", n.name,
+		floor.UTC().Format(timeForm), describeWhen(floor, time.Now())))
 }
 
 // quarantine raises the floor of n.
@@ -136,7 +143,8 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if !until.IsZero() {
 		where = fmt.Sprintf("to %s, %s", until.UTC().Format(timeForm), describeWhen(until, now))
 	}
-	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it.", n.name, where)
+	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it.",
+		n.name, where)
 	if !until.IsZero() {
 		plan += " It cannot be taken back."
 	}
@@ -155,9 +163,11 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the floor of %s is %s, %s\n", n.name, floor.UTC().Format(timeForm), describeWhen(floor, time.Now()))
+	text := fmt.Sprintf("the floor of %s is %s, %s\n", n.name, floor.UTC().Format(timeForm),
+		describeWhen(floor, time.Now()))
 	if !until.IsZero() && floor.After(until) {
-		text = fmt.Sprintf("the floor of %s was higher already: it is %s, %s\n", n.name, floor.UTC().Format(timeForm), describeWhen(floor, time.Now()))
+		text = fmt.Sprintf("the floor of %s was higher already: it is %s, %s\n", n.name,
+			floor.UTC().Format(timeForm), describeWhen(floor, time.Now()))
 	}
 	return a.write([]byte(text))
 }
@@ -174,6 +184,7 @@ func describeHolders(slots []coord.Slot, now time.Time) string {
 			latest = s.Until
 		}
 	}
-	return fmt.Sprintf("Worker IDs that are held: %d. Their holders issue IDs until their windows end, the last one at %s, %s; then they wait for the floor.",
+	return fmt.Sprintf("Worker IDs that are held: %d. Their holders issue IDs until their windows "+
+		"end, the last one at %s, %s; then they wait for the floor.",
 		len(held), latest.UTC().Format(timeForm), describeWhen(latest, now))
 }

@@ -31,7 +31,8 @@ func readFile(t *testing.T, name string) string {
 // blocks returns the fenced blocks of a language in a text.
 func blocks(text, language string) []string {
 	var found []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(
+		text, -1) {
 		found = append(found, m[1])
 	}
 	return found
@@ -60,8 +61,9 @@ func compileProgram(t *testing.T, page, program string) (binary string) {
 	return binary
 }
 
-// TestReadmeProgram runs the first program in the README as it stands there, twice: the first run says that it waits in case
-// its file was lost; the second one has a higher ID at once and says nothing.
+// TestReadmeProgram runs the first program in the README as it stands there, twice: the first run
+// says that it waits in case its file was lost; the second one has a higher ID at once and says
+// nothing.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
 	program := blocks(readFile(t, "README.md"), "go")[0]
@@ -82,7 +84,8 @@ func TestReadmeProgram(t *testing.T) {
 		}
 		last = id
 		said := log.String()
-		if !strings.Contains(said, want) || strings.Contains(said, "fresh is set") || want == "" && said != "" {
+		if !strings.Contains(said, want) || strings.Contains(said, "fresh is set") || want == "" &&
+			said != "" {
 			t.Errorf("run %d says %q; want %q", run, &log, want)
 		}
 	}
@@ -154,7 +157,8 @@ func TestVerifyPage(t *testing.T) {
 		}
 	})
 	for _, cause := range []string{
-		verify.CauseTwice, verify.CauseClock, verify.CauseRestart, verify.CauseLayouts, verify.CauseCopied,
+		verify.CauseTwice, verify.CauseClock, verify.CauseRestart, verify.CauseLayouts,
+		verify.CauseCopied,
 	} {
 		if !strings.Contains(page, "\n| "+cause+" |") {
 			t.Errorf("the page lacks the cause %q", cause)

@@ -35,7 +35,9 @@ This cannot be undone.`,
 			if err := a.checkYes(yes); err != nil {
 				return err
 			}
-			return a.operate(c, &o, mustExist, func(ctx context.Context, n *namespace) error { return a.retire(ctx, n, id, yes) })
+			return a.operate(c, &o, mustExist, func(ctx context.Context, n *namespace) error {
+				return a.retire(ctx, n, id, yes)
+			})
 		},
 	}
 	addNamespaceFlags(c, &o)
@@ -102,8 +104,10 @@ func describeHolder(s coord.Slot, known bool, now time.Time) string {
 		if !s.Since.IsZero() {
 			since = fmt.Sprintf(" since %s", s.Since.UTC().Format(timeForm))
 		}
-		return fmt.Sprintf("It is held by %s%s, generation %d, with a window to %s, %s. The holder loses it at its next renewal and takes another one.",
+		return fmt.Sprintf("It is held by %s%s, generation %d, with a window to %s, %s. The holder "+
+			"loses it at its next renewal and takes another one.",
 			holder, since, s.Generation, s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
 	}
-	return fmt.Sprintf("It is free; it was held last by %s, with a window to %s, %s.", holder, s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
+	return fmt.Sprintf("It is free; it was held last by %s, with a window to %s, %s.", holder,
+		s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
 }

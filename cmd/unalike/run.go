@@ -58,8 +58,10 @@ func (e usageError) Unwrap() error { return e.error }
 
 // run executes the command line args and returns the exit code. It returns soon after
 // ctx ends.
-func run(ctx context.Context, args []string, std streams, lookupEnv func(string) (string, bool)) int {
-	a := &app{streams: std, lookupEnv: lookupEnv, waits: waits{answer: answerTime, quiet: quietTime, dial: dialTime}}
+func run(ctx context.Context, args []string, std streams,
+	lookupEnv func(string) (string, bool)) int {
+	a := &app{streams: std, lookupEnv: lookupEnv, waits: waits{answer: answerTime, quiet: quietTime,
+		dial: dialTime}}
 	return a.run(ctx, args)
 }
 
@@ -105,7 +107,8 @@ func (a *app) exitCode(command *cobra.Command, err error) int {
 var inCommands = strings.NewReplacer(
 	"declare it with Init first", "'unalike init' declares it",
 	"declare it with Init only if", "declare it with 'unalike init' only if",
-	"declare a new one with Init and raise its floor with Quarantine", "declare a new one with 'unalike init' and raise its floor with 'unalike quarantine'",
+	"declare a new one with Init and raise its floor with Quarantine",
+	"declare a new one with 'unalike init' and raise its floor with 'unalike quarantine'",
 )
 
 // complain writes to the standard error output. If that fails there is nobody to tell.
@@ -142,9 +145,12 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.SetFlagErrorFunc(suggestFlag)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
-	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator or store, and for a start")
-	root.PersistentFlags().BoolVar(&a.wait, "wait", false, "wait for a coordinator or store that refuses connections, instead of failing at once")
-	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
+	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer,
+		"how long to wait for an answer of the coordinator or store, and for a start")
+	root.PersistentFlags().BoolVar(&a.wait, "wait", false,
+		"wait for a coordinator or store that refuses connections, instead of failing at once")
+	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(),
+		a.versionCommand(),
 		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand(),
 		a.segmentsCommand(), a.serveCommand())
 	return root

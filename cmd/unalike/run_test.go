@@ -25,7 +25,8 @@ func call(t *testing.T, env map[string]string, stdin string, args ...string) res
 
 // callIn is call in a context, with how long things may take.
 func callIn(ctx context.Context, w waits, env map[string]string, stdin string,
-	args ...string) result {
+	args ...string,
+) result {
 	var out, stderr proctest.Output
 	a := &app{
 		streams:   streams{in: strings.NewReader(stdin), out: &out, err: &stderr},
@@ -92,7 +93,8 @@ func TestUsageErrors(t *testing.T) {
 		whole = "flag: a whole number from 1 to 9223372036854775807 is needed" + help
 	)
 	checkLines(t, nil, []line{
-		{"genrate", 2, "unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike --help' for usage.\n"},
+		{"genrate", 2, "unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike " +
+			"--help' for usage.\n"},
 		{"make", 2, "unknown command \"make\"; known are completion, decode, generate, init, layout, "},
 		{"completion bsh", 2, `unknown command "bsh"; did you mean unalike completion bash?`},
 		{"generate --number 5", 2, "unalike: unknown flag: --number" + help},
@@ -120,44 +122,73 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --config=", 2, "--config is empty; name a file, or leave the flag out\n"},
 		{"init --after=", 2, "--after is empty; name the URL of the old namespace, or leave"},
 		{"generate --coordinator worker7", 2, "it has the form scheme://hosts/path?options, for example"},
-		{"generate --coordinator etcd3://user:secret@host/", 2,
-			"known by importing its package; did you mean etcd://?" + help},
+		{
+			"generate --coordinator etcd3://user:secret@host/", 2,
+			"known by importing its package; did you mean etcd://?" + help,
+		},
 		{"generate --coordinator static://u:secret@h:70000/", 2, "a port is a number from 1 to 65535" +
 			help},
-		{"generate --coordinator static://?worker=7&stat=/x", 2,
-			`unknown option "stat"; known are count, fresh, horizon, namespace, renew, state, ttl, worker; did you mean state?`},
+		{
+			"generate --coordinator static://?worker=7&stat=/x", 2,
+			`unknown option "stat"; known are count, fresh, horizon, namespace, renew, state, ` +
+				`ttl, worker; ` +
+				`did you mean state?`,
+		},
 		{"generate --coordinator etcd://h/a?ttl=5s&renew=6s", 2, ""},
 		{"generate --coordinator redis://h/0?namespace=a%20b", 2, ""},
-		{"generate --coordinator postgresql://a:b@h/d", 2,
-			"invalid postgresql URL: there is no namespace"},
-		{"generate --coordinator postgresql://a:b@h/d?namespace=n&sslmode=disable", 2,
-			`option "sslmode" is of other clients; leave it out, and write postgress:// for TLS or postgres:// for none`},
-		{"generate --coordinator mariadb://a:b@h/d", 2,
-			"write mariadb://user:password@host:3306/database?namespace=name"},
-		{"generate --segment a --store mariadb://h/d", 2,
-			"write mariadb://user:password@host:3306/database"},
+		{
+			"generate --coordinator postgresql://a:b@h/d", 2,
+			"invalid postgresql URL: there is no namespace",
+		},
+		{
+			"generate --coordinator postgresql://a:b@h/d?namespace=n&sslmode=disable", 2,
+			`option "sslmode" is of other clients; leave it out, and write postgress:// for TLS or ` +
+				`postgres:// for none`,
+		},
+		{
+			"generate --coordinator mariadb://a:b@h/d", 2,
+			"write mariadb://user:password@host:3306/database?namespace=name",
+		},
+		{
+			"generate --segment a --store mariadb://h/d", 2,
+			"write mariadb://user:password@host:3306/database",
+		},
 		{"segments --store mysql://h/x", 2, "there is no user"},
 		{"generate --segment t --generator orders", 2, "--generator is for IDs"},
-		{"retire 3 --generator orders --yes", 2,
-			"--generator names a generator of the file that --config names"},
+		{
+			"retire 3 --generator orders --yes", 2,
+			"--generator names a generator of the file that --config names",
+		},
 		{"workers --interval 5s", 2, "--interval is for --watch; add --watch, or leave it out\n"},
-		{"workers --watch --interval 99ms", 2,
-			"a duration of at least 100ms is needed, for example 2s\n"},
+		{
+			"workers --watch --interval 99ms", 2,
+			"a duration of at least 100ms is needed, for example 2s\n",
+		},
 		{"retire 007 --yes", 2, "worker ID \"007\": a whole number from 0 to 2147483647 is needed\n"},
 		{"retire 2147483648 --yes", 2, "a whole number from 0 to 2147483647 is needed\n"},
 		{"init --max-horizon soon", 2, "a positive duration with a unit is needed"},
 		{"quarantine --until tomorrow", 2, "a moment from 1970 on is needed, in RFC 3339, for example"},
 		{"quarantine --until 0001-01-01T00:00:00Z", 2, "a moment from 1970 on"},
-		{"quarantine --for=-5m", 2,
-			"a positive duration with a unit is needed, for example 90s or 1h30m\n"},
-		{"quarantine --until 2026-05-17T09:30:00Z --for 5m", 2,
-			"--until and --for exclude each other; give one of them\n"},
+		{
+			"quarantine --for=-5m", 2,
+			"a positive duration with a unit is needed, for example 90s or 1h30m\n",
+		},
+		{
+			"quarantine --until 2026-05-17T09:30:00Z --for 5m", 2,
+			"--until and --for exclude each other; give one of them\n",
+		},
 		{"quarantine --lower --for 1h", 2, "--lower takes neither --until nor --for nor --far"},
 		{"quarantine --lower --far", 2, "--lower takes neither"},
-		{"quarantine --for 300000h", 2,
-			"the floor would be 12500 days and 0s ahead, and nothing is granted until then; this cannot be taken back; at most 24h0m0s is allowed without --far"},
-		{"quarantine --until " + time.Now().AddDate(0, 0, 3).Format(time.RFC3339), 2,
-			"is allowed without --far"},
+		{
+			"quarantine --for 300000h", 2,
+			"the floor would be 12500 days and 0s ahead, and nothing is granted until then; " +
+				"this cannot be " +
+				"taken back; at most 24h0m0s is allowed without --far",
+		},
+		{
+			"quarantine --until " + time.Now().AddDate(0, 0, 3).Format(time.RFC3339), 2,
+			"is allowed without --far",
+		},
 		{"segments advance t --by 9000000000000000000", 2, "add --yes"},
 	})
 }

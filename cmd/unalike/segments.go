@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -27,7 +27,8 @@ type segmentsOptions struct {
 
 // segmentsCommand returns the command that shows and changes the tags of a store.
 func (a *app) segmentsCommand() *cobra.Command {
-	o := segmentsOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"}, interval: intervalValue(2 * time.Second)}
+	o := segmentsOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
+		interval: intervalValue(2 * time.Second)}
 	c := &cobra.Command{
 		Use:   "segments",
 		Short: "Show the tags of a store of segments",
@@ -52,7 +53,9 @@ password need not stand on the command line; ` + envStore + ` wins over it, and 
 			if c.Flags().Changed("interval") && !o.watch {
 				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
 			}
-			return a.withStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error { return a.listSegments(ctx, s, &o) })
+			return a.withStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error {
+				return a.listSegments(ctx, s, &o)
+			})
 		},
 	}
 	addStoreFlags(c, &o.storeOptions)
@@ -88,7 +91,8 @@ func (a *app) listSegments(ctx context.Context, s *tagStore, o *segmentsOptions)
 			if !known {
 				first[t.Name] = t.Next
 			}
-			all = append(all, seenTag{t, float64(t.Next-at) / max(time.Since(began).Seconds(), 1), o.watch && known})
+			all = append(all, seenTag{t, float64(t.Next-at) / max(time.Since(began).Seconds(), 1), o.watch &&
+				known})
 		}
 		if err := a.writeSegments(all, o); err != nil {
 			return err
@@ -115,7 +119,8 @@ func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
 	var b bytes.Buffer
 	if o.format.value == formatJSON {
 		for _, t := range all {
-			line := map[string]any{"tag": t.Name, "next": t.Next, "step": t.Step, "description": t.Description, "updated": nil}
+			line := map[string]any{"tag": t.Name, "next": t.Next, "step": t.Step,
+				"description": t.Description, "updated": nil}
 			if !t.Updated.IsZero() {
 				line["updated"] = t.Updated.UTC().Format(time.RFC3339)
 			}
@@ -176,9 +181,10 @@ func (a *app) createSegmentCommand() *cobra.Command {
 	var where storeOptions
 	first, step, what := countValue(1), countValue(1000), ""
 	c := &cobra.Command{
-		Use:     "create TAG",
-		Short:   "Make a tag",
-		Long:    "create makes a tag whose first number is --first. A tag that is there already stays as it is, and that is an error.",
+		Use:   "create TAG",
+		Short: "Make a tag",
+		Long: "create makes a tag whose first number is --first. A tag that is there already stays " +
+			"as it is, and that is an error.",
 		Example: "  unalike segments create orders --first 1 --step 1000 --description 'order numbers'",
 		Args:    arguments(1, 1, "the name of a tag"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -186,10 +192,12 @@ func (a *app) createSegmentCommand() *cobra.Command {
 				return usageError{err}
 			}
 			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
-				if err := s.create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step), Description: what}); err != nil {
+				if err := s.create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step),
+					Description: what}); err != nil {
 					return err
 				}
-				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]), int64(first), int64(step)))
+				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]),
+					int64(first), int64(step)))
 			})
 		},
 	}
@@ -241,7 +249,8 @@ This cannot be undone.`,
 }
 
 // advanceSegments raises the tag that is named, or all.
-func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64, yes bool) error {
+func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64,
+	yes bool) error {
 	tags, err := s.Tags(ctx)
 	if err != nil {
 		return err
@@ -255,7 +264,8 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	}
 	for _, t := range tags { // before any of them is changed
 		if t.Damage == nil && t.Next > math.MaxInt64-by {
-			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d", printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
+			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d",
+				printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
 		}
 	}
 	if err := a.confirm(ctx, yes, advancePlan(tags, to, by)); err != nil {
@@ -264,7 +274,9 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	var damaged []error
 	all, atOnce := s.Store.(segment.Advancer)
 	if atOnce = atOnce && len(names) == 0; atOnce {
-		if err := s.asker.ask(ctx, true, func(ctx context.Context) error { return all.AdvanceAll(ctx, by) }); err != nil {
+		if err := s.caller.ask(ctx, true, func(ctx context.Context) error {
+			return all.AdvanceAll(ctx, by)
+		}); err != nil {
 			return err
 		}
 		if tags, err = s.Tags(ctx); err != nil {
@@ -285,7 +297,8 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 		} else if err := s.Advance(ctx, t.Name, next); err != nil {
 			return err
 		}
-		if err := a.write(fmt.Appendf(nil, "tag %s goes on with %d\n", printable(t.Name), next)); err != nil {
+		if err := a.write(fmt.Appendf(nil, "tag %s goes on with %d\n", printable(t.Name),
+			next)); err != nil {
 			return err
 		}
 	}
@@ -295,13 +308,15 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 // advancePlan says what will happen to tags.
 func advancePlan(tags []segment.Tag, to, by int64) string {
 	if len(tags) != 1 {
-		return fmt.Sprintf("Each of %d tags will go on %d further; the numbers between are never given out.", len(tags), by)
+		return fmt.Sprintf("Each of %d tags will go on %d further; the numbers between are "+
+			"never given out.", len(tags), by)
 	}
 	next := to
 	if by > 0 {
 		next = tags[0].Next + by
 	}
-	return fmt.Sprintf("Tag %s will go on with %d; it is at %d, and the numbers between are never given out.", printable(tags[0].Name), next, tags[0].Next)
+	return fmt.Sprintf("Tag %s will go on with %d; it is at %d, and the numbers between are "+
+		"never given out.", printable(tags[0].Name), next, tags[0].Next)
 }
 
 // suggestTag says that there is no such tag, and which one was meant.
@@ -319,5 +334,5 @@ func nearTag(name string, tags []segment.Tag) string {
 	for _, t := range tags {
 		known = append(known, t.Name)
 	}
-	return near.Word(name, known, near.Mistyped)
+	return spelling.Word(name, known, spelling.Mistyped)
 }

@@ -14,24 +14,31 @@ func TestSegments(t *testing.T) {
 		{"generate --segment orders --count 3", 0, "1\n2\n3\n"},
 		{"segments", 0, "\n1 tag\n"},
 		{"generate --segment orders", 0, "4\n"}, // what was not printed was given back
-		{"segments create users --first 100 --step 50 --description people", 0,
-			"tag users begins at 100, with a step of 50"},
+		{
+			"segments create users --first 100 --step 50 --description people", 0,
+			"tag users begins at 100, with a step of 50",
+		},
 		{"segments create users", 1, "the tag exists"},
 		{"segments", 0, "users   100   50"},
 		{"segments", 0, "\n2 tags\n"},
 		{"segments --format json", 0, `{"description":"people","next":100,"step":50,"tag":"users"`},
 		{"segments advance users --to 500 --yes", 0, "tag users goes on with 500"},
 		{"segments advance users --to 5 --yes", 1, "numbers go up only"},
-		{"segments advance --all --by 10 --yes", 0,
-			"tag orders goes on with 15\ntag users goes on with 510"},
+		{
+			"segments advance --all --by 10 --yes", 0,
+			"tag orders goes on with 15\ntag users goes on with 510",
+		},
 		{"segments advance nobody --to 5 --yes", 1, "unknown tag"},
 		{"segments advance user --to 5 --yes", 1, `unknown tag: "user"; did you mean "users"?`},
 		{"generate --segment users --count 2", 0, "510\n511\n"},
 		{"segments advance", 2, "name a tag"},
 		{"segments advance users --all --by 5", 2, "name a tag"},
 		{"segments advance users", 2, "--to or --by"},
-		{"segments advance --all --by 9223372036854775300 --yes", 1,
-			"tag users is at 512, and numbers end at 9223372036854775807: --by is at most 9223372036854775295"},
+		{
+			"segments advance --all --by 9223372036854775300 --yes", 1,
+			"tag users is at 512, and numbers end at 9223372036854775807: --by is at most " +
+				"9223372036854775295",
+		},
 		{"generate --segment orders", 0, "15\n"}, // none was changed
 		{"generate --segment bills --as INV{n:4}-{97} --count 2", 0, "INV0001-05\nINV0002-02\n"},
 		{"generate --segment bills", 0, "3\n"},
@@ -40,8 +47,10 @@ func TestSegments(t *testing.T) {
 		{"generate --segment bills --as {n:1} --count 20", 1, "number 10 does not fit"},
 		{"generate --segment bills --as {x}", 2, "--as: segment: invalid: format"},
 		{"generate --segment bills --as {n} --zone UTC", 2, "--zone is for formats with a date"},
-		{"generate --segment bills --as {YY}{n} --zone Mars", 2,
-			"--zone is \"Mars\"; it is the name of a time zone"},
+		{
+			"generate --segment bills --as {YY}{n} --zone Mars", 2,
+			"--zone is \"Mars\"; it is the name of a time zone",
+		},
 		{"generate --as {n}", 2, "--as is for --segment"},
 		{"segments --interval 5s", 2, "--interval is for --watch"},
 		{"generate --store embed:///x", 2, "--store is for --segment"},
@@ -73,15 +82,18 @@ func TestDamagedTags(t *testing.T) {
 	if _, err := client.Put(t.Context(), key, damaged); err != nil {
 		t.Fatal(err)
 	}
-	const wrong = `tag "bad": its next number, next in key /unalike/segments/orders/bad, is -7; a whole number`
+	const wrong = `tag "bad": its next number, next in key /unalike/segments/orders/bad, is -7; a ` +
+		`whole number`
 	checkLines(t, nil, []line{
 		{"segments" + at, exitOK, "unalike: segment: invalid: " + wrong},
 		{"segments" + at, exitOK, "2 tags"},
 		{"segments --format json" + at, exitOK, `"damage":"segment: invalid: tag \"bad\"`},
 		{"generate --segment bad" + at, exitFailure, wrong},
 		{"generate --segment good" + at, exitOK, "1\n"},
-		{"generate --segment goods" + at, exitFailure,
-			`did you mean "good"? 'unalike segments create' makes a new one`},
+		{
+			"generate --segment goods" + at, exitFailure,
+			`did you mean "good"? 'unalike segments create' makes a new one`,
+		},
 		{"segments advance bad --by 5 --yes" + at, exitFailure, wrong},
 		{"segments advance --all --by 5 --yes" + at, exitFailure, wrong},
 		{"segments advance bad --to 50 --yes" + at, exitOK, "tag bad goes on with 50"},
@@ -115,8 +127,10 @@ func TestSegmentsConfig(t *testing.T) {
 	for _, tt := range []struct{ text, args, says string }{
 		{"coordinator: redis://h/0\n", "segments", "it names no store; add the key store"},
 		{"stroe: embed:///x\n", "segments", `unknown key "stroe"; did you mean store?`},
-		{"store: mysql://u:${NOT_SET}@h/db\n", "segments create a",
-			"${NOT_SET} refers to a variable that is not set"},
+		{
+			"store: mysql://u:${NOT_SET}@h/db\n", "segments create a",
+			"${NOT_SET} refers to a variable that is not set",
+		},
 		{"store: mysq://u:secret@h/db\n", "segments advance a --to 5 --yes", ": store: "},
 		{"store: mysq://u:secret@h/db\n", "generate --segment a", "did you mean mysql://?"},
 	} {

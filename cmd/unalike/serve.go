@@ -83,7 +83,8 @@ is 0 then. A second signal ends it at once.`,
 			if o.drain < 0 {
 				return usageError{fmt.Errorf("--drain is %v; it is 0s or a duration above that", o.drain)}
 			}
-			for _, f := range [][2]string{{"coordinator", "a URL"}, {"store", "a URL"}, {"config", "a file"}, {"listen", "an address"}} {
+			for _, f := range [][2]string{{"coordinator", "a URL"}, {"store", "a URL"}, {"config", "a file"},
+				{"listen", "an address"}} {
 				if err := checkGiven(c, f[0], f[1]); err != nil {
 					return err
 				}
@@ -102,15 +103,20 @@ is 0 then. A second signal ends it at once.`,
 			return a.serve(c.Context(), &o, set, log)
 		},
 	}
-	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on: host:port (default: that of the file, else "+defaultListen+")")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+envCoordinator+", else an etcd of this user on this machine)")
+	c.Flags().StringVar(&o.listen, "listen", "",
+		"`ADDRESS` to listen on: host:port (default: that of the file, else "+defaultListen+")")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+
+		envCoordinator+", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
 	addStoreFlag(c, &o.store, "that of the file, else none")
-	c.Flags().DurationVar(&o.drain, "drain", o.drain, "how long to go on after a signal, so that balancers see that it ends")
-	c.Flags().BoolVar(&o.check, "check", false, "read the file, tokens and certificates, say what is wrong, and end")
+	c.Flags().DurationVar(&o.drain, "drain", o.drain,
+		"how long to go on after a signal, so that balancers see that it ends")
+	c.Flags().BoolVar(&o.check, "check", false,
+		"read the file, tokens and certificates, say what is wrong, and end")
 	c.Flags().StringVar(&o.logFormat, "log-format", o.logFormat, "`FORMAT` of the log: text or json")
-	c.Flags().StringVar(&o.logLevel, "log-level", o.logLevel, "least `LEVEL` of the log: debug, info, warn or error")
+	c.Flags().StringVar(&o.logLevel, "log-level", o.logLevel,
+		"least `LEVEL` of the log: debug, info, warn or error")
 	completeCoordinator(c)
 	return c
 }
@@ -133,7 +139,8 @@ func (a *app) serveLog(format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(a.err, options)), nil
 }
 
-// checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and are not looked at.
+// checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and
+// are not looked at.
 func (a *app) checkServe(set *serveSettings) error {
 	if _, err := set.readTokens(); err != nil {
 		return err
@@ -145,7 +152,8 @@ func (a *app) checkServe(set *serveSettings) error {
 	}
 	for name, g := range set.generators {
 		if scheme, _, _ := namespaceOf(g.Coordinator); !slices.Contains(coord.Schemes(), scheme) {
-			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name, scheme, strings.Join(coord.Schemes(), ", "))
+			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name,
+				scheme, strings.Join(coord.Schemes(), ", "))
 		}
 		if err := set.leaf().Check(name, g.Layout); err != nil {
 			return err
@@ -167,18 +175,21 @@ type service struct {
 }
 
 // serve opens everything, answers until a signal, and closes everything.
-func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, log *slog.Logger) (err error) {
+func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
+	log *slog.Logger) (err error) {
 	limitMemory()
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
-	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed, hangUp: make(chan os.Signal, 1)}
+	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed,
+		hangUp: make(chan os.Signal, 1)}
 	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
 	defer signal.Stop(s.hangUp)
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.metrics, err = metrics.New(reg, metrics.Options{}); err != nil {
 		return err
 	}
@@ -191,9 +202,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, lo
 		return err
 	}
 	cfg := server.Config{
-		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
-		MaxReplyBytes: set.MaxReplyBytes, MaxWatches: set.MaxWatches, AnyReady: set.Ready == "any", AdminApart: set.AdminListen != "",
-		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Meter: meter, AccessLog: set.AccessLog, Logger: s.log,
+		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens,
+		Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
+		MaxReplyBytes: set.MaxReplyBytes, MaxWatches: set.MaxWatches, AnyReady: set.Ready == "any",
+		AdminApart: set.AdminListen != "",
+		Metrics:    promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Meter: meter,
+		AccessLog: set.AccessLog, Logger: s.log,
 		Build: buildVersion(),
 	}
 	for name, g := range set.generators {
@@ -217,33 +231,47 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, lo
 func (s *service) showProcess(reg prometheus.Registerer, f *front) {
 	version, settings := buildInfo()
 	revision := ""
-	if i := slices.IndexFunc(settings, func(b debug.BuildSetting) bool { return b.Key == "vcs.revision" }); i >= 0 {
+	if i := slices.IndexFunc(settings, func(b debug.BuildSetting) bool {
+		return b.Key == "vcs.revision"
+	}); i >= 0 {
 		revision = settings[i].Value
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "unalike_build_info", Help: "1, with what the program was built from.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision,
+			"goversion": runtime.Version()},
 	})
 	build.Set(1)
 	reg.MustRegister(build)
 	gauge := func(name, help string, value func() float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	gauge("unalike_http_requests_in_flight", "Requests that are being answered.", func() float64 { return float64(s.server.InFlight()) })
-	gauge("unalike_http_reply_bytes", "Memory of the large replies under way.", func() float64 { return float64(s.server.ReplyBytes()) })
-	gauge("unalike_connections", "Connections that are open.", func() float64 { return float64(f.connections()) })
-	gauge("unalike_last_reload_timestamp_seconds", "When tokens and certificates were last read without an error.", func() float64 { return float64(f.reloaded.Load()) })
-	if _, ok := f.certificateEnd(); ok {
-		gauge("unalike_certificate_expires_timestamp_seconds", "When the certificate ends.", func() float64 {
-			end, _ := f.certificateEnd()
-			return float64(end.Unix())
+	gauge("unalike_http_requests_in_flight", "Requests that are being answered.", func() float64 {
+		return float64(s.server.InFlight())
+	})
+	gauge("unalike_http_reply_bytes", "Memory of the large replies under way.", func() float64 {
+		return float64(s.server.ReplyBytes())
+	})
+	gauge("unalike_connections", "Connections that are open.", func() float64 {
+		return float64(f.connections())
+	})
+	gauge("unalike_last_reload_timestamp_seconds",
+		"When tokens and certificates were last read without an error.", func() float64 {
+			return float64(f.reloaded.Load())
 		})
+	if _, ok := f.certificateEnd(); ok {
+		gauge("unalike_certificate_expires_timestamp_seconds", "When the certificate ends.",
+			func() float64 {
+				end, _ := f.certificateEnd()
+				return float64(end.Unix())
+			})
 	}
 }
 
 // start starts a generator, which leases its worker IDs in the background, and returns what its
 // namespace is shown as.
-func (s *service) start(ctx context.Context, name string, cfg config.Config) (place string, err error) {
+func (s *service) start(ctx context.Context, name string,
+	cfg config.Config) (place string, err error) {
 	cfg.Logger = s.log.With("generator", name)
 	cfg.OnCall = s.metrics.OnCall(name)
 	g, err := cfg.Start(ctx)
@@ -252,14 +280,16 @@ func (s *service) start(ctx context.Context, name string, cfg config.Config) (pl
 	}
 	s.generators[name] = g
 	scheme, namespace, place := namespaceOf(cfg.Coordinator)
-	if err := s.metrics.Generator(name, g, metrics.Info{Coordinator: scheme, Namespace: namespace}); err != nil {
+	if err := s.metrics.Generator(name, g,
+		metrics.Info{Coordinator: scheme, Namespace: namespace}); err != nil {
 		return "", err
 	}
 	return place, nil
 }
 
-// namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name with all that it depends
-// on but the hosts: a namespace of Redis is one of a numbered database, and one of MySQL is one of a database.
+// namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name
+// with all that it depends on but the hosts: a namespace of Redis is one of a numbered database,
+// and one of MySQL is one of a database.
 func namespaceOf(rawURL string) (scheme, namespace, place string) {
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
@@ -274,7 +304,8 @@ func namespaceOf(rawURL string) (scheme, namespace, place string) {
 }
 
 // run answers until ctx ends.
-func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens *server.Tokens) error {
+func (s *service) run(ctx context.Context, o *serveOptions, front *front,
+	tokens *server.Tokens) error {
 	background := newTasks(ctx)
 	defer background.end()
 	for name, g := range s.generators {
@@ -290,7 +321,8 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 	background.run(func(ctx context.Context) { front.reload(ctx, tokens, s.hangUp) })
 	background.run(s.tellReady)
 	if !front.loopback() && tokens == nil && s.set.TLS.ClientCA == "" {
-		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or tls.client_ca", "address", front.addr())
+		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or "+
+			"tls.client_ca", "address", front.addr())
 	}
 	if err := s.a.write([]byte("listening on " + front.addr() + "\n")); err != nil {
 		return errors.Join(err, front.close())
@@ -345,7 +377,8 @@ func (s *service) tellReady(ctx context.Context) {
 	}
 }
 
-// serveStore opens the store of the tags, again and again until that succeeds, and keeps it until ctx ends.
+// serveStore opens the store of the tags, again and again until that succeeds, and keeps it until
+// ctx ends.
 func (s *service) serveStore(ctx context.Context) {
 	told := "" // it is said once, and again when the reason changes
 	for {
@@ -387,7 +420,8 @@ func (s *service) holdStore(ctx context.Context) error {
 	defer func() {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		warnOf(s.log, errors.Join(texts.Close(tidy), set.Close(tidy)), "giving unused numbers back failed")
+		warnOf(s.log, errors.Join(texts.Close(tidy), set.Close(tidy)),
+			"giving unused numbers back failed")
 	}()
 	if err := s.metrics.Set(set); err != nil {
 		return err
@@ -400,7 +434,8 @@ func (s *service) holdStore(ctx context.Context) error {
 	return nil
 }
 
-// readNamespaces reads the nonces of all namespaces, until that has succeeded and then once a minute.
+// readNamespaces reads the nonces of all namespaces, until that has succeeded and then once a
+// minute.
 func (s *service) readNamespaces(ctx context.Context) {
 	for pause := storeEvery; ; {
 		if s.server.ReadNamespaces(ctx) == nil {
@@ -425,7 +460,8 @@ func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Gen
 	if !ok {
 		return
 	}
-	share, err := s.set.generators[name].Lease.WorkerIDs.Within(s.set.generators[name].Layout.Workers())
+	share, err := s.set.generators[name].Lease.WorkerIDs.Within(
+		s.set.generators[name].Layout.Workers())
 	if err != nil {
 		return // then the generator has not started either
 	}
@@ -484,7 +520,9 @@ func (s *service) close(ctx context.Context) {
 	defer cancel()
 	closing := newTasks(tidy)
 	for _, g := range s.generators {
-		closing.run(func(ctx context.Context) { warnOf(s.log, g.Close(ctx), "giving a worker ID back failed") })
+		closing.run(func(ctx context.Context) {
+			warnOf(s.log, g.Close(ctx), "giving a worker ID back failed")
+		})
 	}
 	closing.wait()
 }

@@ -36,8 +36,13 @@ func TestServeCheck(t *testing.T) {
 }
 
 func TestRoomFor(t *testing.T) {
-	for _, tt := range [][3]int{{1000, 0, 1000}, {1000, 1024, 992}, {1000, 64, 32}, {1000, 10, 5},
-		{5, 64, 5}} {
+	for _, tt := range [][3]int{
+		{1000, 0, 1000},
+		{1000, 1024, 992},
+		{1000, 64, 32},
+		{1000, 10, 5},
+		{5, 64, 5},
+	} {
 		if got := roomFor(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("%d connections, %d descriptors: %d, want %d", tt[0], tt[1], got, tt[2])
 		}
@@ -52,8 +57,10 @@ func TestMemoryMax(t *testing.T) {
 		want  int64
 	}{
 		"none": {nil, 0},
-		"no bound": {map[string]string{"proc/self/cgroup": "0::/\n",
-			"sys/fs/cgroup/memory.max": "max\n"}, 0},
+		"no bound": {map[string]string{
+			"proc/self/cgroup":         "0::/\n",
+			"sys/fs/cgroup/memory.max": "max\n",
+		}, 0},
 		"container": {
 			map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "268435456\n"},
 			256 << 20,

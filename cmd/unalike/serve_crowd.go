@@ -13,8 +13,8 @@ import (
 // before it gives way to another one.
 const graceTime = 100 * time.Millisecond
 
-// crowd is a listener with a bound on its connections. When there are as many as may be, the one that
-// has been idle for the longest time gives way to the next.
+// crowd is a listener with a bound on its connections. When there are as many as may be, the one
+// that has been idle for the longest time gives way to the next.
 type crowd struct {
 	net.Listener
 	most    int
@@ -26,7 +26,8 @@ type crowd struct {
 }
 
 // tooMany is what a connection without room hears.
-const tooMany = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+const tooMany = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: " +
+	"close\r\nContent-Length: 0\r\n\r\n"
 
 // Accept implements net.Listener.
 func (c *crowd) Accept() (net.Conn, error) {
@@ -56,8 +57,8 @@ func (c *crowd) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a connection, and reports whether there is room for it, which other one has to go, or
-// how long none may have to.
+// enter counts a connection, and reports whether there is room for it, which other one has to go,
+// or how long none may have to.
 func (c *crowd) enter(conn net.Conn) (idle net.Conn, wait time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -85,9 +85,11 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	}
 	switch several := len(set.Generators) > 0; {
 	case several && len(set.flat) > 0:
-		return nil, fmt.Errorf("--config: %s: it has generators and settings of a single one beside them; move these into generators", o.config)
+		return nil, fmt.Errorf("--config: %s: it has generators and settings of a single one beside "+
+			"them; move these into generators", o.config)
 	case several && (o.coordinator != "" || c.Flags().Changed("layout")):
-		return nil, usageError{errors.New("--coordinator and --layout are for a single generator, and the file has several; leave them out")}
+		return nil, usageError{errors.New("--coordinator and --layout are for a single generator, and " +
+			"the file has several; leave them out")}
 	}
 	fromEnv, _ := a.lookupEnv(envListen) //mutant:serve-listen
 	set.Listen = cmp.Or(o.listen, fromEnv, set.Listen, defaultListen)
@@ -131,7 +133,8 @@ func readServeFile(file string) (*serveSettings, error) {
 }
 
 // singleGenerator returns the settings of the generator "default".
-func (a *app) singleGenerator(c *cobra.Command, o *serveOptions, flat []byte) (cfg config.Config, err error) {
+func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
+	flat []byte) (cfg config.Config, err error) {
 	if len(flat) > 0 {
 		if cfg, err = config.Parse(flat); err != nil {
 			return cfg, fmt.Errorf("--config: %s: %w", o.config, err)
@@ -191,12 +194,14 @@ func (s *serveSettings) parse(data []byte) error {
 // withoutValues is the text of an error of the reader of YAML, which may repeat a part of the file,
 // and with it a password: only what it says of the place remains.
 func withoutValues(err error) string {
-	return "this is not a valid file: " + quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "a value")
+	return "this is not a valid file: " +
+		quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "a value")
 }
 
 var quoted = regexp.MustCompile("(?s)`.*`")
 
-// expandURLs reads the settings of each of several generators, and replaces references to variables.
+// expandURLs reads the settings of each of several generators, and replaces references to
+// variables.
 func (a *app) expandURLs(s *serveSettings) error {
 	lookup := a.lookupEnv // UNALIKE_TTL and so on are of no single one of several
 	for _, key := range config.Keys() {
@@ -208,7 +213,8 @@ func (a *app) expandURLs(s *serveSettings) error {
 			node = *node.Alias
 		}
 		if node.Kind != yaml.MappingNode || len(node.Content) == 0 {
-			return fmt.Errorf("generators: %s: line %d: it has no settings; write {coordinator: URL}", name, node.Line)
+			return fmt.Errorf("generators: %s: line %d: it has no settings; write {coordinator: URL}", name,
+				node.Line)
 		}
 		text, err := placed(&node)
 		if err != nil {
@@ -280,20 +286,25 @@ func (s *serveSettings) check() error {
 		{"max_connections", int64(s.MaxConnections), 1, 1_000_000, defaultConnections},
 		{"max_streams", int64(s.MaxStreams), 1, 1000, defaultStreams},
 		{"max_watches", int64(s.MaxWatches), 1, 1000, server.DefaultMaxWatches},
-		{"max_reply_bytes", s.MaxReplyBytes, server.LeastReplyBytes, 1 << 40, server.DefaultMaxReplyBytes},
+		{"max_reply_bytes", s.MaxReplyBytes, server.LeastReplyBytes, 1 << 40,
+			server.DefaultMaxReplyBytes},
 	} {
 		if n.is != 0 && (n.is < n.least || n.is > n.most) {
-			return fmt.Errorf("%s is %d; it is a whole number from %d to %d, or left out for %d", n.key, n.is, n.least, n.most, n.usual)
+			return fmt.Errorf("%s is %d; it is a whole number from %d to %d, or left out for %d", n.key,
+				n.is, n.least, n.most, n.usual)
 		}
 	}
 	switch {
 	case s.MaxWait < 0 || s.MaxWait > time.Hour:
-		return fmt.Errorf("max_wait is %v; it is a duration of up to 1h, or left out for %v", s.MaxWait, server.DefaultMaxWait)
+		return fmt.Errorf("max_wait is %v; it is a duration of up to 1h, or left out for %v", s.MaxWait,
+			server.DefaultMaxWait)
 	case s.MaxConnectionAge < time.Second:
-		return fmt.Errorf("max_connection_age is %v; it is a duration of 1s or more, or left out for %v", s.MaxConnectionAge, defaultConnectionAge)
+		return fmt.Errorf("max_connection_age is %v; it is a duration of 1s or more, or left out for %v",
+			s.MaxConnectionAge, defaultConnectionAge)
 	case s.Ready != "" && s.Ready != "all" && s.Ready != "any":
 		return fmt.Errorf("ready is %.40q; it is all or any", s.Ready)
-	case s.AccessLog != "" && s.AccessLog != server.AccessOff && s.AccessLog != server.AccessErrors && s.AccessLog != server.AccessAll:
+	case s.AccessLog != "" && s.AccessLog != server.AccessOff && s.AccessLog != server.AccessErrors &&
+		s.AccessLog != server.AccessAll:
 		return fmt.Errorf("access_log is %.40q; it is off, errors or all", s.AccessLog)
 	case (s.TLS.Cert == "") != (s.TLS.Key == ""):
 		return errors.New("tls: cert and key go together")
@@ -334,10 +345,12 @@ func (s *serveSettings) readTokens() (*server.Tokens, error) {
 			}
 		}
 		if t.File == "" || f.May == 0 {
-			return nil, fmt.Errorf("tokens: number %d lacks file or may; write {file: PATH, may: [generate]}", i+1)
+			return nil, fmt.Errorf("tokens: number %d lacks file or may; write {file: PATH, may: "+
+				"[generate]}", i+1)
 		}
 		if t.PerSecond < 0 {
-			return nil, fmt.Errorf("tokens: number %d has ids_per_second %d; it is a positive number, or left out for no limit", i+1, t.PerSecond)
+			return nil, fmt.Errorf("tokens: number %d has ids_per_second %d; it is a positive number, or "+
+				"left out for no limit", i+1, t.PerSecond)
 		}
 		files = append(files, f)
 	}

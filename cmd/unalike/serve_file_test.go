@@ -14,42 +14,54 @@ func TestServeBadFiles(t *testing.T) {
 		"":          "the file is not a mapping; write lines of the form key: value",
 		"listen: [": "this is not a valid file",
 		"# a file\n\nlistn: x\nttll: 5s": "serve.yaml: line 3: unknown key \"listn\"; did you mean listen?\n" +
-			"line 4: unknown key \"ttll\"; did you mean ttl?\nknown keys are listen, admin_listen, generators, store, ",
+			"line 4: unknown key \"ttll\"; did you mean ttl?\nknown keys are listen, admin_listen, " +
+			"generators, store, ",
 		static[1:] + "\n---\nlisten: x": "line 2: a second document begins here; a file has one",
 		static + "\n---\n[":             "this is not a valid file",
 		"redis://u:secret@h/: x":        "line 1: unknown key not shown",
 		"# the lines\n\nttl: 5\nmax_count: 3\nstripes: -1\n": "config: line 3: ttl is \"5\": it is a positive duration " +
-			"with a unit, for example 15s or 500ms; leave the key out for the default\nconfig: line 5: stripes is",
+			"with a unit, for example 15s or 500ms; leave the key out for the default\nconfig: line " +
+			"5: stripes is",
 		"listen: x\n\ncoordinator: 'redis://u:${NO_SUCH}@h/ns'":                             "line 3: coordinator: ${NO_SUCH} refers",
 		"generators:\n  a:\n    coordinator: 'static://?worker=7'\n    # why\n    ttl: 5\n": "a: config: line 5: ttl is",
 		"\ngenerators:\n  a: {coordinator: 'static://?worker=7', ttl: 5}\n":                 "a: config: line 3: ttl is \"5\"",
 		"generators:\n  a: &a {coordinator: 'static://?worker=7'}\n  b: *a\n  c:\n":         "c: line 4: it has no settings",
 		"listen: x\nlisten: y" +
 			static: "line 2: listen is already set in line 1",
-		"generators: {secret-word":                                       "this is not a valid file: line 1: ",
-		"generators: 'secret word'":                                      "line 1: generators is not right; it is a mapping: {NAME: {coordinator: URL}}\n",
+		"generators: {secret-word": "this is not a valid file: line 1: ",
+		"generators: 'secret word'": "line 1: generators is not " +
+			"right; it is a mapping: {NAME: {coordinator: URL}}\n",
 		"generators: {a: {ttl: 1s}}":                                     "generators: a: it has no coordinator",
 		"generators: {a: {coordinator: 'redis://u:secret-word@h:x/ns'}}": "generators: a: config: line 1: coordinator: ",
-		"generators: {a: {tll: 1s}}":                                     `a: config: line 1: unknown key "tll"; did you mean ttl?`,
-		"generators: {'a/b': {coordinator: 'static://?worker=7'}}":       `generator's name "a/b" is not 1 to 64`,
-		"generators: {a: {coordinator: 'static://?worker=7'}}\nttl: 1s":  "settings of a single one beside them",
-		"generators: {a: {coordinator: 'redis://u:${NO_SUCH}@h/ns'}}":    "${NO_SUCH} refers to a variable that is not set",
-		"store: secret-word":                                             "store: ",
-		"store: mysql://u:${NO_SUCH}@h/ns":                               "store: ${NO_SUCH} refers to a variable that is not set",
-		"tokens: [{file: x, may: [everything]}]":                         `tokens: number 1 may "everything"; generate and operate are known`,
-		"tokens: [{file: x}]":                                            "tokens: number 1 lacks file or may",
-		"tokens: [{may: [generate]}]":                                    "tokens: number 1 lacks file or may",
+		"generators: {a: {tll: 1s}}": `a: config: line 1: unknown ` +
+			`key "tll"; did you mean ttl?`,
+		"generators: {'a/b': {coordinator: 'static://?worker=7'}}":      `generator's name "a/b" is not 1 to 64`,
+		"generators: {a: {coordinator: 'static://?worker=7'}}\nttl: 1s": "settings of a single one beside them",
+		"generators: {a: {coordinator: 'redis://u:${NO_SUCH}@h/ns'}}":   "${NO_SUCH} refers to a variable that is not set",
+		"store: secret-word":                     "store: ",
+		"store: mysql://u:${NO_SUCH}@h/ns":       "store: ${NO_SUCH} refers to a variable that is not set",
+		"tokens: [{file: x, may: [everything]}]": `tokens: number 1 may "everything"; generate and operate are known`,
+		"tokens: [{file: x}]":                    "tokens: number 1 lacks file or may",
+		"tokens: [{may: [generate]}]":            "tokens: number 1 lacks file or may",
 		"tokens: [{file: " + key +
 			", may: [generate]}]": "token file " + key + ": it cannot be read",
-		"tokens: [{fil: x}]": `tokens: unknown key "fil"; did you mean file?; known are file, may, ids_per_second`,
-		"tokens: x":          `line 1: tokens: "x" is not right; it is a list: [{file: PATH, may: [generate]}]`,
-		"\ntls:\n  crt: x":   `line 3: tls: unknown key "crt"; did you mean cert?; known are cert, key, client_ca`,
+		"tokens: [{fil: x}]": `tokens: unknown key "fil"; did you mean file?; known are file, may, ` +
+			`ids_per_second`,
+		"tokens: x": `line 1: tokens: "x" is not right; it is a list: [{file: PATH, may: ` +
+			`[generate]}]`,
+		"\ntls:\n  crt: x": `line 3: tls: unknown key "crt"; did you mean cert?; known are cert, ` +
+			`key, client_ca`,
 		"listen: x\nmax_count: many\nmax_wait: 5\nhosts: {}": "line 2: max_count: \"many\" is not right; it is a whole number\n" +
-			"line 3: max_wait: \"5\" is not right; it is a duration with a unit, for example 30s\nline 4: hosts is not right; it is a list",
-		"max_connections: -1":        "max_connections is -1; it is a whole number from 1 to 1000000, or left out for 1000",
-		"max_connection_age: 5ms":    "max_connection_age is 5ms; it is a duration of 1s or more, or left out for 10m0s",
-		"max_reply_bytes: 5":         "max_reply_bytes is 5; it is a whole number from 1048576 to 1099511627776, or left out",
-		"max_wait: 2h" + static:      "max_wait is 2h0m0s; it is a duration of up to 1h, or left out for 30s",
+			"line 3: max_wait: \"5\" is not right; it is a duration with a unit, for example 30s\nline 4: " +
+			"hosts is not right; it is a list",
+		"max_connections: -1": "max_connections is -1; it is a whole number from 1 to 1000000, " +
+			"or left out for 1000",
+		"max_connection_age: 5ms": "max_connection_age is 5ms; it is a duration of 1s or more, or " +
+			"left out for 10m0s",
+		"max_reply_bytes: 5": "max_reply_bytes is 5; it is a whole number from 1048576 to " +
+			"1099511627776, or left out",
+		"max_wait: 2h" + static: "max_wait is 2h0m0s; it is a duration of up to 1h, or left " +
+			"out for 30s",
 		"max_count: 'a`secret-word'": "line 1: max_count is not right; it is a whole number\n",
 		"ready: some":                `ready is "some"; it is all or any`,
 		"access_log: some":           `access_log is "some"; it is off, errors or all`,
@@ -65,14 +77,15 @@ func TestServeBadFiles(t *testing.T) {
 	} {
 		name := writeFile(t, "serve.yaml", file)
 		got := call(t, dataIn(t.TempDir()), "", "serve", "--config", name, "--log-level", "warn")
-		if got.code == exitOK || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "secret") || got.out != "" {
+		if got.code == exitOK || !strings.Contains(got.stderr, want) ||
+			strings.Contains(got.stderr, "secret") || got.out != "" {
 			t.Errorf("%.60q: %+v\nwant %s", file, got, want)
 		}
 	}
 }
 
-// TestNamespaceOf: two namespaces of one server have different names, and no name has a password or a
-// host in it.
+// TestNamespaceOf: two namespaces of one server have different names, and no name has a password or
+// a host in it.
 func TestNamespaceOf(t *testing.T) {
 	for rawURL, want := range map[string][3]string{
 		"etcd://u:secret@e1,e2/orders":               {"etcd", "orders", "etcd:/orders"},

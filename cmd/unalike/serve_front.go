@@ -35,8 +35,9 @@ type front struct {
 	set         *serveSettings
 	log         *slog.Logger
 	tls         atomic.Pointer[tls.Config] // nil: none
-	reloaded    atomic.Int64               // when tokens and certificates were last read, in Unix seconds
-	hurry       context.CancelFunc         // ends what requests wait for
+	// when tokens and certificates were last read, in Unix seconds
+	reloaded atomic.Int64
+	hurry    context.CancelFunc // ends what requests wait for
 }
 
 // door is an address with its HTTP server.
@@ -46,7 +47,8 @@ type door struct {
 }
 
 // newFront listens.
-func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *slog.Logger) (*front, error) {
+func newFront(ctx context.Context, set *serveSettings, h *server.Server,
+	log *slog.Logger) (*front, error) {
 	f := &front{set: set, log: log}
 	f.reloaded.Store(time.Now().Unix())
 	if set.TLS.Cert != "" {
@@ -67,7 +69,8 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *sl
 		room = all - admins
 	}
 	if room < set.MaxConnections {
-		log.Warn("the limit on open files allows fewer connections", "max_connections", set.MaxConnections, "allowed", room)
+		log.Warn("the limit on open files allows fewer connections", "max_connections",
+			set.MaxConnections, "allowed", room)
 	}
 	var err error
 	if f.main, err = f.open(waits, set.Listen, h, room, h.Refused); err != nil {
@@ -77,14 +80,16 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *sl
 	if set.AdminListen == "" {
 		return f, nil
 	}
-	if f.admin, err = f.open(waits, set.AdminListen, h.Admin(), max(admins, 1), h.Refused); err != nil {
+	if f.admin, err = f.open(waits, set.AdminListen, h.Admin(), max(admins, 1),
+		h.Refused); err != nil {
 		return nil, errors.Join(fmt.Errorf("admin_listen: %w", err), f.close())
 	}
 	return f, nil
 }
 
 // open listens at an address: host:port, or unix:PATH.
-func (f *front) open(waits context.Context, address string, h http.Handler, room int, refused func(string)) (*door, error) {
+func (f *front) open(waits context.Context, address string, h http.Handler, room int,
+	refused func(string)) (*door, error) {
 	network, where := "tcp", address
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, where = "unix", path
@@ -94,16 +99,20 @@ func (f *front) open(waits context.Context, address string, h http.Handler, room
 	if err != nil {
 		return nil, err
 	}
-	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: refused, all: map[net.Conn]time.Time{}}}
+	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: refused,
+		all: map[net.Conn]time.Time{}}}
 	d.http = &http.Server{
-		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		WriteTimeout: requestTime + max(f.set.MaxWait, server.DefaultMaxWait),
-		Protocols:    new(http.Protocols), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: f.set.MaxStreams},
-		ErrorLog:    slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return waits },
-		ConnState:   d.state,
+		Protocols:    new(http.Protocols),
+		HTTP2:        &http.HTTP2Config{MaxConcurrentStreams: f.set.MaxStreams},
+		ErrorLog:     slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
+		BaseContext:  func(net.Listener) context.Context { return waits },
+		ConnState:    d.state,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			age := time.Duration(float64(f.set.MaxConnectionAge) * (0.9 + 0.2*rand.Float64())) // not all at once
+			// not all at once
+			age := time.Duration(float64(f.set.MaxConnectionAge) * (0.9 + 0.2*rand.Float64()))
 			return context.WithValue(ctx, leaveKey{}, time.Now().Add(age))
 		},
 	}
@@ -217,8 +226,9 @@ func (f *front) tlsOf(d *door) *tls.Config {
 	return c
 }
 
-// shutdown lets requests that are under way end until ctx does, and then cuts them off. Those that wait for a coordinator
-// are answered before that. Operators are answered until everything else has ended.
+// shutdown lets requests that are under way end until ctx does, and then cuts them off. Those that
+// wait for a coordinator are answered before that. Operators are answered until everything else has
+// ended.
 func (f *front) shutdown(ctx context.Context) error {
 	defer f.hurry()
 	defer time.AfterFunc(endTime/2, f.hurry).Stop()
@@ -233,7 +243,8 @@ func (f *front) shutdown(ctx context.Context) error {
 
 func (f *front) close() error { f.hurry(); return f.main.Close() }
 
-// reload reads tokens and certificates again from time to time, and when asked to. What cannot be read leaves the old ones.
+// reload reads tokens and certificates again from time to time, and when asked to. What cannot be
+// read leaves the old ones.
 func (f *front) reload(ctx context.Context, tokens *server.Tokens, asked <-chan os.Signal) {
 	last := map[string]string{} // what the log has of each
 	for {
@@ -308,7 +319,8 @@ func (t tlsFiles) read() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls: certificate %s with key %s: %w", t.Cert, t.Key, err)
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+		NextProtos: []string{"h2", "http/1.1"}}
 	if t.ClientCA == "" {
 		return c, nil
 	}

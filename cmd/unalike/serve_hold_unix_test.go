@@ -76,7 +76,8 @@ admin_listen: 127.0.0.1:0
 	}
 	_ = all[0].Close()
 	proctest.Eventually(t, time.Minute, "there is room", func() bool {
-		return firstLine("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n") == "HTTP/1.1 200 OK\r\n"
+		return firstLine("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: "+
+			"close\r\n\r\n") == "HTTP/1.1 200 OK\r\n"
 	})
 	admin.has("/metrics", `unalike_refusals_total{reason="connections"}`)
 	_ = all[1].Close()

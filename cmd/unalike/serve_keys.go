@@ -10,38 +10,59 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // serveKey is a key of the file of serve beside those of package config.
 type serveKey struct {
-	name    string
-	form    string                   // what its value is
-	members []string                 // those of a value, or of each part of one; nil: any, or it has none
+	name string
+	form string // what its value is
+	// those of a value, or of each part of one; nil: any, or it has none
+	members []string
 	to      func(*serveSettings) any // where the value goes
 }
 
 // serveKeys are all of them.
 var serveKeys = []serveKey{
 	{"listen", "an address: host:port", nil, func(s *serveSettings) any { return &s.Listen }},
-	{"admin_listen", "an address: host:port, or unix:PATH", nil, func(s *serveSettings) any { return &s.AdminListen }},
-	{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, func(s *serveSettings) any { return &s.Generators }},
+	{"admin_listen", "an address: host:port, or unix:PATH", nil, func(s *serveSettings) any {
+		return &s.AdminListen
+	}},
+	{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, func(s *serveSettings) any {
+		return &s.Generators
+	}},
 	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
-	{"formats", "tags with formats: orders={YYYY-MM}-{n:6}", nil, func(s *serveSettings) any { return &s.Formats }},
+	{"formats", "tags with formats: orders={YYYY-MM}-{n:6}", nil, func(s *serveSettings) any {
+		return &s.Formats
+	}},
 	{"zone", "a time zone: Europe/Berlin", nil, func(s *serveSettings) any { return &s.Zone }},
-	{"tokens", "a list: [{file: PATH, may: [generate]}]", []string{"file", "may", "ids_per_second"}, func(s *serveSettings) any { return &s.Tokens }},
-	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any { return &s.Leaf }},
-	{"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}", []string{"cert", "key", "client_ca"}, func(s *serveSettings) any { return &s.TLS }},
-	{"hosts", "a list of names: [ids.example.com]", nil, func(s *serveSettings) any { return &s.Hosts }},
+	{"tokens", "a list: [{file: PATH, may: [generate]}]", []string{"file", "may", "ids_per_second"},
+		func(s *serveSettings) any { return &s.Tokens }},
+	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any {
+		return &s.Leaf
+	}},
+	{"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}",
+		[]string{"cert", "key", "client_ca"}, func(s *serveSettings) any { return &s.TLS }},
+	{"hosts", "a list of names: [ids.example.com]", nil, func(s *serveSettings) any {
+		return &s.Hosts
+	}},
 	{"ready", "all or any", nil, func(s *serveSettings) any { return &s.Ready }},
 	{"access_log", "off, errors or all", nil, func(s *serveSettings) any { return &s.AccessLog }},
 	{"max_count", "a whole number", nil, func(s *serveSettings) any { return &s.MaxCount }},
-	{"max_wait", "a duration with a unit, for example 30s", nil, func(s *serveSettings) any { return &s.MaxWait }},
-	{"max_connections", "a whole number", nil, func(s *serveSettings) any { return &s.MaxConnections }},
-	{"max_connection_age", "a duration with a unit, for example 10m", nil, func(s *serveSettings) any { return &s.MaxConnectionAge }},
+	{"max_wait", "a duration with a unit, for example 30s", nil, func(s *serveSettings) any {
+		return &s.MaxWait
+	}},
+	{"max_connections", "a whole number", nil, func(s *serveSettings) any {
+		return &s.MaxConnections
+	}},
+	{"max_connection_age", "a duration with a unit, for example 10m", nil, func(s *serveSettings) any {
+		return &s.MaxConnectionAge
+	}},
 	{"max_streams", "a whole number", nil, func(s *serveSettings) any { return &s.MaxStreams }},
 	{"max_watches", "a whole number", nil, func(s *serveSettings) any { return &s.MaxWatches }},
-	{"max_reply_bytes", "a whole number of bytes", nil, func(s *serveSettings) any { return &s.MaxReplyBytes }},
+	{"max_reply_bytes", "a whole number of bytes", nil, func(s *serveSettings) any {
+		return &s.MaxReplyBytes
+	}},
 }
 
 // serveKeyOf returns a key by its name; nil: there is none.
@@ -53,8 +74,8 @@ func serveKeyOf(name string) *serveKey {
 	return &serveKeys[i]
 }
 
-// readKeys reads the keys of serve from the file, and returns the others. It reports all mistakes at
-// once.
+// readKeys reads the keys of serve from the file, and returns the others. It reports all mistakes
+// at once.
 func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error) {
 	others = &yaml.Node{Kind: yaml.MappingNode}
 	lines := map[string]int{}
@@ -62,7 +83,8 @@ func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if line, twice := lines[key.Value]; twice {
-			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value, line))
+			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value,
+				line))
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -81,8 +103,10 @@ func (k *serveKey) read(s *serveSettings, value *yaml.Node) error {
 	if err := k.checkMembers(value); err != nil {
 		return err
 	}
-	if err := value.Decode(k.to(s)); err != nil || value.ShortTag() == "!!float" { // which would be cut off
-		return fmt.Errorf("line %d: %s%s is not right; it is %s", value.Line, k.name, shown(value), k.form)
+	if err := value.Decode(k.to(s)); err != nil || value.ShortTag() == "!!float" {
+		// which would be cut off
+		return fmt.Errorf("line %d: %s%s is not right; it is %s", value.Line, k.name, shown(value),
+			k.form)
 	}
 	return nil
 }
@@ -110,14 +134,16 @@ func (k *serveKey) checkMembers(value *yaml.Node) error {
 	case value.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(value.Content); i += 2 {
 			if name := value.Content[i]; !slices.Contains(k.members, name.Value) {
-				errs = append(errs, fmt.Errorf("line %d: %s: %s; known are %s", name.Line, k.name, unknownKey(name, k.members), strings.Join(k.members, ", ")))
+				errs = append(errs, fmt.Errorf("line %d: %s: %s; known are %s", name.Line, k.name,
+					unknownKey(name, k.members), strings.Join(k.members, ", ")))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those that were meant.
+// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those
+// that were meant.
 func unknownServeKeys(root *yaml.Node) error {
 	var known []string
 	for _, k := range serveKeys {
@@ -131,7 +157,8 @@ func unknownServeKeys(root *yaml.Node) error {
 	var errs []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
-		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) && !slices.Contains(config.Keys(), key.Value) {
+		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) &&
+			!slices.Contains(config.Keys(), key.Value) {
 			errs = append(errs, fmt.Errorf("line %d: %s", key.Line, unknownKey(key, known)))
 		}
 	}
@@ -143,7 +170,7 @@ func unknownServeKeys(root *yaml.Node) error {
 
 // unknownKey says that a key is not known, and which one was meant.
 func unknownKey(key *yaml.Node, known []string) string {
-	switch meant := near.Key(key.Value, known, near.Mistyped); {
+	switch meant := spelling.Key(key.Value, known, spelling.Mistyped); {
 	case key.Kind != yaml.ScalarNode:
 		return "unknown key that is no word"
 	case strings.ContainsAny(key.Value, "@/"):

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// placed is the text of a part of the file, a mapping, with each key in the line that it has in the file,
-// so that errors name the right one.
+// placed is the text of a part of the file, a mapping, with each key in the line that it has in the
+// file, so that errors name the right one.
 func placed(n *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	line := 1

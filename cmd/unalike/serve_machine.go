@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// keptDescriptors is how many files the process may need beside its connections: those of an embedded
-// etcd, of state files, and of connections to coordinators.
+// keptDescriptors is how many files the process may need beside its connections: those of an
+// embedded etcd, of state files, and of connections to coordinators.
 const keptDescriptors = 32
 
-// roomFor returns how many of so many connections the descriptors of the process allow; limit is how
-// many there are, 0 if that is not known.
+// roomFor returns how many of so many connections the descriptors of the process allow; limit is
+// how many there are, 0 if that is not known.
 func roomFor(wanted, limit int) int {
 	if limit == 0 {
 		return wanted
@@ -31,17 +31,19 @@ func limitMemory() {
 	}
 }
 
-// memoryMax returns the memory that the control group of the process may have, or one that it is in;
-// 0: there is no bound.
+// memoryMax returns the memory that the control group of the process may have, or one that it is
+// in; 0: there is no bound.
 func memoryMax(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	look := func(file string) {
 		text, err := fs.ReadFile(root, file)
-		if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 {
+		if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil &&
+			bad == nil && n > 0 {
 			least = min(least, n)
 		}
 	}
-	look("sys/fs/cgroup/memory/memory.limit_in_bytes") // version 1, which has a huge number for no bound
+	// version 1, which has a huge number for no bound
+	look("sys/fs/cgroup/memory/memory.limit_in_bytes")
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {
 		group, ours := strings.CutPrefix(strings.TrimSpace(line), "0::/")

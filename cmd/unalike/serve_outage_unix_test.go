@@ -77,15 +77,17 @@ func testServeOutage(t *testing.T, state string) {
 	if !told {
 		t.Error("there were no IDs any more when the alert fired")
 	}
-	for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable,
-		"/healthz": http.StatusOK} {
+	for path, want := range map[string]int{
+		"/readyz":  http.StatusServiceUnavailable,
+		"/healthz": http.StatusOK,
+	} {
 		if status, body := s.get(path, ""); status != want {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
 	await("it is known that there are none", func() bool { return fires("UnalikeNotReady") })
 
-	proxy.Heal()
+	proxy.Restore()
 	back := time.Now()
 	s.await(defaultIDs, "", isOK)
 	if took := time.Since(back); took > outageBack {

@@ -61,7 +61,8 @@ func (s *served) awaitNamed(file string) {
 
 // hoursRow is the row of docs/outages.md about an outage of hours, with the flag of init and the
 // horizon that it names.
-var hoursRow = regexp.MustCompile("(?m)^\\| hours \\|.*`unalike init (--max-horizon=?) ?(\\w+)`.*`horizon: (\\w+)`.* and a state file")
+var hoursRow = regexp.MustCompile("(?m)^\\| hours \\|.*`unalike init (--max-horizon=?) " +
+	"?(\\w+)`.*`horizon: (\\w+)`.* and a state file")
 
 // TestServeState: in a namespace that was declared as docs/outages.md says, a server goes on when
 // it is started again while etcd is killed, after SIGKILL and after SIGTERM, with hours of its

@@ -248,7 +248,8 @@ max_count: 5
 func TestServeHangUp(t *testing.T) {
 	t.Parallel()
 	token := writeFile(t, "token", "first-token-of-the-test\n")
-	s := startFile(t, "coordinator: static://?worker=7\ntokens: [{file: %s, may: [generate, operate]}]\n", token)
+	s := startFile(t, "coordinator: static://?worker=7\ntokens: [{file: %s, may: [generate, "+
+		"operate]}]\n", token)
 	s.ready()
 	for _, tt := range [][2]string{
 		{"second-token-of-the-test", "tokens and certificates were read again"},

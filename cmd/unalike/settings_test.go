@@ -61,8 +61,10 @@ func TestLayoutOfAnotherTime(t *testing.T) {
 	const future = "41/10/12/1ms/2999-01-01T00:00:00Z"
 	checkLines(t, dataIn(data), []line{
 		{"generate --layout " + future, exitUsage, "its epoch is in the future"},
-		{"generate --layout 10/10/12/1ms/2024-01-01T00:00:00Z", exitUsage,
-			"its time bits were spent at 2024-01-01T00:00:01.024Z"},
+		{
+			"generate --layout 10/10/12/1ms/2024-01-01T00:00:00Z", exitUsage,
+			"its time bits were spent at 2024-01-01T00:00:01.024Z",
+		},
 		{"layout " + future, exitOK, "2999-01-01T00:00:00.000Z, which is in the future"},
 	})
 	if made, err := os.ReadDir(data); err != nil || len(made) > 0 {
@@ -76,8 +78,10 @@ func TestUnusableFolder(t *testing.T) {
 	const generate = "generate --coordinator "
 	checkLines(t, nil, []line{
 		{generate + "embed://" + urlPath(file), exitFailure, "name a folder\n"},
-		{generate + "embed://" + urlPath(filepath.Dir(file)), exitFailure,
-			"is not the folder of an embedded etcd"},
+		{
+			generate + "embed://" + urlPath(filepath.Dir(file)), exitFailure,
+			"is not the folder of an embedded etcd",
+		},
 		{generate + "static://?worker=1&fresh=true&state=" + file + "/state", exitFailure, "state"},
 	})
 }
@@ -98,8 +102,10 @@ func TestNothingAnnounced(t *testing.T) {
 			t.Errorf("%s: it was announced:\n%s", args, got.stderr)
 		}
 	}
-	checkLines(t, nil, []line{{"workers --coordinator " + none, exitOK,
-		"no such namespace, or it is new: "}})
+	checkLines(t, nil, []line{{
+		"workers --coordinator " + none, exitOK,
+		"no such namespace, or it is new: ",
+	}})
 }
 
 // TestVerbose says which coordinator serves, and where the default one has its data.

@@ -35,7 +35,8 @@ type slotObject struct {
 const stateGone = "gone"
 
 // appendSlot appends s, which is of the namespace n, as a line of JSON to b.
-func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string, now time.Time) ([]byte, error) {
+func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string,
+	now time.Time) ([]byte, error) {
 	object := newSlotObject(s, state, now)
 	object.MaxHorizon = n.MaxHorizon.Seconds()
 	text, err := json.Marshal(object)
@@ -44,8 +45,10 @@ func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string, now tim
 
 func newSlotObject(s coord.Slot, state string, now time.Time) slotObject {
 	return slotObject{
-		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder, Identity: s.Identity,
-		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed), WindowEnd: windowEnd(s),
+		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder,
+		Identity:   s.Identity,
+		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed),
+		WindowEnd:  windowEnd(s),
 		WindowLeft: windowLeft(s, now), NotAfter: s.NotAfter, Fingerprint: s.Layout,
 	}
 }
@@ -114,7 +117,8 @@ func slotTable(slots []coord.Slot, now time.Time) string {
 			since = s.Since.UTC().Format(timeForm)
 		}
 		_, _ = fmt.Fprintf(w, "%d\t%v\t%s\t%s\t%s\t%s\t%d\n",
-			s.WorkerID, s.State, printable(s.Holder), printable(s.Identity), since, describeWindow(s, now), s.Generation)
+			s.WorkerID, s.State, printable(s.Holder), printable(s.Identity), since, describeWindow(s, now),
+			s.Generation)
 	}
 	_ = w.Flush() // a strings.Builder takes everything
 	return b.String()
@@ -159,7 +163,8 @@ func describeHorizon(n coord.Namespace) string {
 	if n.MaxHorizon == 0 {
 		return ""
 	}
-	return fmt.Sprintf("windows reach up to %v ahead, as the namespace was declared: so long nothing is granted after a loss of state\n", n.MaxHorizon)
+	return fmt.Sprintf("windows reach up to %v ahead, as the namespace was declared: so long nothing "+
+		"is granted after a loss of state\n", n.MaxHorizon)
 }
 
 func summaryOfSlots(slots []coord.Slot, n coord.Namespace, whole bool, now time.Time) string {
@@ -181,12 +186,15 @@ func summaryOfSlots(slots []coord.Slot, n coord.Namespace, whole bool, now time.
 	total := ""
 	if l, err := core.ParseLayout(slots[0].Layout); whole && err == nil {
 		never := l.Workers() - len(slots)
-		free = fmt.Sprintf("%s free (%s of them never granted)", group(fmt.Sprint(count[coord.SlotFree]+never)), group(fmt.Sprint(never)))
+		free = fmt.Sprintf("%s free (%s of them never granted)",
+			group(fmt.Sprint(count[coord.SlotFree]+never)), group(fmt.Sprint(never)))
 		total = fmt.Sprintf(", of %s", group(fmt.Sprint(l.Workers())))
 	}
-	line := fmt.Sprintf("%d held, %s, %d retired%s", count[coord.SlotHeld], free, count[coord.SlotRetired], total)
+	line := fmt.Sprintf("%d held, %s, %d retired%s", count[coord.SlotHeld], free,
+		count[coord.SlotRetired], total)
 	if !latest.Until.IsZero() {
-		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s, %s", latest.WorkerID, latest.Until.UTC().Format(timeForm), describeWhen(latest.Until, now))
+		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s, %s", latest.WorkerID,
+			latest.Until.UTC().Format(timeForm), describeWhen(latest.Until, now))
 	}
 	return line + "\n"
 }
@@ -198,7 +206,8 @@ func describeFloor(n coord.Namespace, now time.Time) string {
 	case n.Closed:
 		return "the namespace is closed, because another one follows it: nothing is granted any more\n"
 	case n.Floor.After(now):
-		return fmt.Sprintf("nothing is granted, and no window extended, before %s, %s\n", n.Floor.UTC().Format(timeForm), describeWhen(n.Floor, now))
+		return fmt.Sprintf("nothing is granted, and no window extended, before %s, %s\n",
+			n.Floor.UTC().Format(timeForm), describeWhen(n.Floor, now))
 	}
 	return ""
 }

@@ -52,8 +52,9 @@ func addStoreFlag(c *cobra.Command, url *string, otherwise string) {
 	complete(c, "store", urls)
 }
 
-// findStore returns the store that the flag names, else the environment, else the file, else the etcd of this user on this machine. A file
-// that names none is an error: numbers of another store begin anew.
+// findStore returns the store that the flag names, else the environment, else the file, else the
+// etcd of this user on this machine. A file that names none is an error: numbers of another store
+// begin anew.
 func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 	typed := c.Flags().Changed("store")
 	if typed && o.store == "" { // most likely a shell variable that is not set
@@ -69,7 +70,8 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 		case err != nil:
 			return storePlace{}, err
 		case !typed && cfg.Store == "":
-			return storePlace{}, fmt.Errorf("--config: %s: it names no store; add the key store with a URL, or name one with --store or %s", o.config, envStore)
+			return storePlace{}, fmt.Errorf("--config: %s: it names no store; add the key store with a "+
+				"URL, or name one with --store or %s", o.config, envStore)
 		case !typed && v == "":
 			return storePlace{place{from: o.config + ": store", rawURL: cfg.Store}}, nil
 		}
@@ -86,14 +88,16 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 		return storePlace{}, fmt.Errorf("the default store: %w", err)
 	}
 	folder = filepath.Join(folder, "unalike")
-	return storePlace{place{from: "the default store", rawURL: embedURL(filepath.Join(folder, "segments")), folder: folder}}, nil
+	return storePlace{place{from: "the default store",
+		rawURL: embedURL(filepath.Join(folder, "segments")), folder: folder}}, nil
 }
 
 // open opens the store at p. A mistake in a URL on the command line is a usage error.
 func (p storePlace) open(ctx context.Context, log *slog.Logger) (segment.Store, error) {
 	if p.folder != "" {
 		if err := os.MkdirAll(p.folder, 0o700); err != nil {
-			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another store with --store or %s", p.from, err, envStore)
+			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another store with "+
+				"--store or %s", p.from, err, envStore)
 		}
 	}
 	s, err := segment.Open(ctx, p.rawURL, segment.OpenOptions{Logger: log})
@@ -110,18 +114,26 @@ func (p storePlace) open(ctx context.Context, log *slog.Logger) (segment.Store, 
 
 // withStore opens a store for f, and closes it. Its calls have an end, and while one takes
 // long the operator is told.
-func (a *app) withStore(c *cobra.Command, o storeOptions, f func(context.Context, *tagStore) error) error {
+func (a *app) withStore(c *cobra.Command, o storeOptions,
+	f func(context.Context, *tagStore) error) error {
 	p, err := a.findStore(c, o)
 	if err != nil {
 		return err
 	}
 	return untilStopped(c.Context(), func(ctx context.Context) error {
-		if err := a.awaitPresence(ctx, p.place, func(ctx context.Context, log *slog.Logger) (io.Closer, error) { return p.open(ctx, log) }); err != nil {
+		if err := a.awaitPresence(ctx, p.place, func(ctx context.Context, log *slog.Logger) (io.Closer,
+			error) {
+			return p.open(ctx, log)
+		}); err != nil {
 			return err
 		}
-		tell := func() { a.complain("unalike: still waiting for the store %s, at most %v ...\n", p, a.answer) }
-		k := &asker{waits: a.waits, tell: tell}
-		s, err := answer(ctx, k, false, func(ctx context.Context) (segment.Store, error) { return p.open(ctx, a.logger()) })
+		tell := func() {
+			a.complain("unalike: still waiting for the store %s, at most %v ...\n", p, a.answer)
+		}
+		k := &caller{waits: a.waits, tell: tell}
+		s, err := answer(ctx, k, false, func(ctx context.Context) (segment.Store, error) {
+			return p.open(ctx, a.logger())
+		})
 		if err != nil {
 			return err
 		}
@@ -133,18 +145,20 @@ func (a *app) withStore(c *cobra.Command, o storeOptions, f func(context.Context
 // tagStore is a store for an operator, whose calls have an end.
 type tagStore struct {
 	segment.Store
-	place storePlace
-	asker *asker
+	place  storePlace
+	caller *caller
 }
 
 // Tags implements [segment.Store].
 func (s *tagStore) Tags(ctx context.Context) ([]segment.Tag, error) {
-	return answer(ctx, s.asker, false, s.Store.Tags)
+	return answer(ctx, s.caller, false, s.Store.Tags)
 }
 
 // Advance implements [segment.Store].
 func (s *tagStore) Advance(ctx context.Context, tag string, to int64) error {
-	return s.asker.ask(ctx, true, func(ctx context.Context) error { return s.Store.Advance(ctx, tag, to) })
+	return s.caller.ask(ctx, true, func(ctx context.Context) error {
+		return s.Store.Advance(ctx, tag, to)
+	})
 }
 
 // create makes a tag.
@@ -153,5 +167,5 @@ func (s *tagStore) create(ctx context.Context, t segment.Tag) error {
 	if !ok {
 		return fmt.Errorf("the store %s cannot make tags", s.place)
 	}
-	return s.asker.ask(ctx, true, func(ctx context.Context) error { return maker.Create(ctx, t) })
+	return s.caller.ask(ctx, true, func(ctx context.Context) error { return maker.Create(ctx, t) })
 }

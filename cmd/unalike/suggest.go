@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // knownCommand refuses what is no command, and names the one that was meant.
@@ -23,7 +23,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if meant := near.Word(strings.ToLower(args[0]), names, near.Mistyped); meant != "" {
+	if meant := spelling.Word(strings.ToLower(args[0]), names, spelling.Mistyped); meant != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], c.CommandPath(), meant)
 	}
 	return fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", "))
@@ -37,7 +37,7 @@ func suggestFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if meant := near.Word(unknown.GetSpecifiedName(), names, near.Mistyped); meant != "" {
+	if meant := spelling.Word(unknown.GetSpecifiedName(), names, spelling.Mistyped); meant != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, meant)
 	}
 	return err
@@ -49,7 +49,7 @@ func suggestScheme(rawURL string, known []string, err error) error {
 	if slices.Contains(known, scheme) {
 		return err
 	}
-	if meant := near.Word(scheme, known, near.Mistyped); meant != "" {
+	if meant := spelling.Word(scheme, known, spelling.Mistyped); meant != "" {
 		return fmt.Errorf("%w; did you mean %s://?", err, meant)
 	}
 	return err

@@ -13,7 +13,8 @@ import (
 // onTerminal runs a command line with a terminal for all three streams. What the
 // person types is what answer returns for what the screen shows up to the question.
 func onTerminal(t *testing.T, answer func(screen string) string, args ...string) (code int,
-	shown string) {
+	shown string,
+) {
 	t.Helper()
 	screen, tty := openTerminal(t)
 	defer tty.Close()
@@ -56,10 +57,14 @@ func TestAskedOnTerminal(t *testing.T) {
 		args, plan, done string
 		before           line // how it is while nothing is done
 	}{
-		{"quarantine --for 1h --coordinator " + url, "Worker IDs that are held: 1. Their holders issue",
-			"the floor of " + url + " is ", held},
-		{"retire 0 --coordinator " + url, "It is held by " + holderHere(t) + " (identity pod-a) since ",
-			"worker ID 0 of " + url + " is retired\n", held},
+		{
+			"quarantine --for 1h --coordinator " + url, "Worker IDs that are held: 1. Their holders issue",
+			"the floor of " + url + " is ", held,
+		},
+		{
+			"retire 0 --coordinator " + url, "It is held by " + holderHere(t) + " (identity pod-a) since ",
+			"worker ID 0 of " + url + " is retired\n", held,
+		},
 		{"init --coordinator " + next + " --after " + old, next + " will be declared new, with layout " +
 			core.DefaultLayout().String() + ", to follow " + old + ".\r\n", "it grants from ", none},
 	} {

@@ -53,7 +53,8 @@ func (h terminalLog) text(a slog.Attr) string {
 	if t, ok := v.Any().(time.Time); ok {
 		return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + t.UTC().Format(timeForm)
 	}
-	return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + strings.ReplaceAll(v.String(), "\n", "; ")
+	return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + strings.ReplaceAll(v.String(),
+		"\n", "; ")
 }
 
 // WithAttrs implements [slog.Handler].

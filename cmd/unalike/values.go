@@ -88,7 +88,8 @@ func (v *timeValue) String() string {
 func (v *timeValue) Set(s string) error {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil || t.Unix() < 0 {
-		return errors.New("a moment from 1970 on is needed, in RFC 3339, for example 2026-05-17T09:30:00Z")
+		return errors.New("a moment from 1970 on is needed, in RFC 3339, for example " +
+			"2026-05-17T09:30:00Z")
 	}
 	v.Time = t
 	return nil
@@ -132,19 +133,22 @@ func (v *memoryValue) Set(s string) error {
 	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30} {
 		number, ok := strings.CutSuffix(s, unit)
 		n, err := strconv.ParseInt(number, 10, 32)
-		if size := n << shift; ok && err == nil && size >= verify.LeastMemory && size <= verify.MostMemory {
+		if size := n << shift; ok && err == nil && size >= verify.LeastMemory &&
+			size <= verify.MostMemory {
 			*v = memoryValue(size)
 			return nil
 		}
 	}
-	return fmt.Errorf("a size from %dMiB to %dMiB is needed, for example 512MiB or 2GiB", verify.LeastMemory>>20, int64(verify.MostMemory)>>20)
+	return fmt.Errorf("a size from %dMiB to %dMiB is needed, for example 512MiB or 2GiB",
+		verify.LeastMemory>>20, int64(verify.MostMemory)>>20)
 }
 
 // workerValue reads a worker ID in decimal.
 func workerValue(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil || strconv.FormatUint(n, 10) != s {
-		return 0, usageError{fmt.Errorf("worker ID %q: a whole number from 0 to %d is needed", s, math.MaxInt32)}
+		return 0, usageError{fmt.Errorf("worker ID %q: a whole number from 0 to %d is needed", s,
+			math.MaxInt32)}
 	}
 	return int(n), nil
 }
@@ -182,7 +186,8 @@ func (v *layoutValue) Set(s string) (err error) {
 // addLayoutFlag gives c the flag --layout.
 func addLayoutFlag(c *cobra.Command, v *layoutValue) {
 	v.Layout = core.DefaultLayout()
-	c.Flags().Var(v, "layout", "layout: "+strings.Join(core.LayoutNames(), ", ")+", or a fingerprint as 'unalike layout' prints it")
+	c.Flags().Var(v, "layout", "layout: "+strings.Join(core.LayoutNames(), ", ")+
+		", or a fingerprint as 'unalike layout' prints it")
 	complete(c, "layout", core.LayoutNames())
 }
 
@@ -195,7 +200,8 @@ func addFormatFlag(c *cobra.Command, v *choiceValue, what string) {
 // complete makes the shell offer words for a flag.
 func complete(c *cobra.Command, flag string, words []string) {
 	// The error is about a flag that does not exist or that has words already.
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := c.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		c.PrintErrln("unalike: completion of --"+flag+":", err)
 	}
 }

@@ -26,8 +26,8 @@ type verifyOptions struct {
 	shown            countValue
 }
 
-// aheadAllowed is how far IDs may be ahead of this machine's clock unless --latest says otherwise: clocks differ, and
-// a generator may borrow from the future.
+// aheadAllowed is how far IDs may be ahead of this machine's clock unless --latest says otherwise:
+// clocks differ, and a generator may borrow from the future.
 const aheadAllowed = time.Minute
 
 // verifyCommand returns the command that looks for duplicates.
@@ -71,14 +71,20 @@ The exit code is 0 if nothing is wrong, and 1 if something is, or if there are n
 		RunE: func(c *cobra.Command, args []string) error { return a.verify(c, args, &o) },
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
-	c.Flags().Lookup("coordinator").Usage = "`URL` of the coordinator that knows who held which worker ID (default: $" + envCoordinator + ", else none)"
+	c.Flags().Lookup("coordinator").Usage = "`URL` of the coordinator that knows who held which " +
+		"worker ID (default: $" + envCoordinator + ", else none)"
 	addFormatFlag(c, &o.format, "format of the IDs")
-	c.Flags().StringVar(&o.column, "column", "", "`NAME` of the column with the IDs; the files are CSV, and their first lines name the columns")
+	c.Flags().StringVar(&o.column, "column", "",
+		"`NAME` of the column with the IDs; the files are CSV, and their first lines name the columns")
 	c.Flags().BoolVar(&o.plain, "plain", false, "plain numbers: look for duplicates only")
-	c.Flags().BoolVar(&o.ordered, "ordered", false, "in each file, the IDs of each worker ID have to be in ascending order")
-	c.Flags().Var(&o.workers, "workers", "worker IDs that are allowed, for example 0-511 (default: all of the layout)")
-	c.Flags().Var(&o.earliest, "earliest", "when the first ID can have been made (default: the layout's epoch)")
-	c.Flags().Var(&o.latest, "latest", "when the last ID can have been made (default: a minute from now)")
+	c.Flags().BoolVar(&o.ordered, "ordered", false,
+		"in each file, the IDs of each worker ID have to be in ascending order")
+	c.Flags().Var(&o.workers, "workers",
+		"worker IDs that are allowed, for example 0-511 (default: all of the layout)")
+	c.Flags().Var(&o.earliest, "earliest",
+		"when the first ID can have been made (default: the layout's epoch)")
+	c.Flags().Var(&o.latest, "latest",
+		"when the last ID can have been made (default: a minute from now)")
 	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, for example 512MiB or 2GiB")
 	c.Flags().StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default: the system's)")
 	c.Flags().Var(&o.shown, "show", "how many duplicates, and findings of each other kind, to show")
@@ -138,9 +144,11 @@ func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
 			return usageError{fmt.Errorf("--%s is empty; name one, or leave the flag out", name)}
 		}
 	}
-	for _, name := range []string{"layout", "coordinator", "config", "workers", "earliest", "latest", "ordered"} {
+	for _, name := range []string{"layout", "coordinator", "config", "workers", "earliest", "latest",
+		"ordered"} {
 		if o.plain && c.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the layout; leave one of them out", name)}
+			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the "+
+				"layout; leave one of them out", name)}
 		}
 	}
 	return nil
@@ -168,12 +176,14 @@ func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
 		out.Latest = now.Add(aheadAllowed)
 	}
 	if out.Earliest.After(out.Latest) {
-		return out, usageError{fmt.Errorf("--earliest %v is after --latest %s", &o.earliest, out.Latest.UTC().Format(time.RFC3339Nano))}
+		return out, usageError{fmt.Errorf("--earliest %v is after --latest %s", &o.earliest,
+			out.Latest.UTC().Format(time.RFC3339Nano))}
 	}
 	out.FirstWorker, out.LastWorker = 0, layout.Workers()-1
 	if o.workers.given {
 		if o.workers.last > out.LastWorker {
-			return out, usageError{fmt.Errorf("--workers %v: layout %v has worker IDs 0 to %d", &o.workers, layout, out.LastWorker)}
+			return out, usageError{fmt.Errorf("--workers %v: layout %v has worker IDs 0 to %d", &o.workers,
+				layout, out.LastWorker)}
 		}
 		out.FirstWorker, out.LastWorker = o.workers.first, o.workers.last
 	}
@@ -181,7 +191,8 @@ func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
 }
 
 // report prints what was found, and returns an error if something is wrong.
-func (a *app) report(r *verify.Report, o *verifyOptions, held holders, sources []verify.Source) error {
+func (a *app) report(r *verify.Report, o *verifyOptions, held holders,
+	sources []verify.Source) error {
 	text := verifyText(r, o, held)
 	if o.json {
 		var err error
@@ -194,7 +205,8 @@ func (a *app) report(r *verify.Report, o *verifyOptions, held holders, sources [
 	}
 	switch {
 	case !r.OK(o.ordered):
-		return errors.New("something is wrong with the IDs: " + strings.Join(findings(r, o.ordered), ", "))
+		return errors.New("something is wrong with the IDs: " + strings.Join(findings(r, o.ordered),
+			", "))
 	case r.IDs == 0: //mutant:verify-empty
 		var names []string
 		for _, src := range sources[:min(len(sources), 5)] {

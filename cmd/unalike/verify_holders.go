@@ -40,7 +40,8 @@ func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders
 		}
 		for _, s := range slots {
 			if s.Layout != "" && s.Layout != layout.String() {
-				return usageError{fmt.Errorf("%s grants worker IDs for layout %s, and the IDs are read with %v; name their layout with --layout", n.name, s.Layout, layout)}
+				return usageError{fmt.Errorf("%s grants worker IDs for layout %s, and the IDs are read with "+
+					"%v; name their layout with --layout", n.name, s.Layout, layout)}
 			}
 			known[s.WorkerID] = holder{s, layout.Unit}
 		}
@@ -66,15 +67,19 @@ func (h holders) describe(c verify.Clash) string {
 	}
 	s, ok := h[c.Parts.WorkerID]
 	if !ok || !hadWindow(s.Slot) {
-		return fmt.Sprintf("worker ID %d was never granted: this ID was made by a generator that did not lease it from the coordinator", c.Parts.WorkerID)
+		return fmt.Sprintf("worker ID %d was never granted: this ID was made by a generator that did "+
+			"not lease it from the coordinator", c.Parts.WorkerID)
 	}
-	holder := fmt.Sprintf("%s since %s, generation %d", holderName(s.Slot), s.Since.UTC().Format(timeForm), s.Generation)
+	holder := fmt.Sprintf("%s since %s, generation %d", holderName(s.Slot),
+		s.Since.UTC().Format(timeForm), s.Generation)
 	switch made := c.Parts.Time; {
 	case !made.Before(s.Until):
-		return fmt.Sprintf("made after the last window of worker ID %d ended, %s: by a generator that did not lease it from the coordinator, or the coordinator has lost state",
+		return fmt.Sprintf("made after the last window of worker ID %d ended, %s: by a generator that "+
+			"did not lease it from the coordinator, or the coordinator has lost state",
 			s.WorkerID, s.Until.UTC().Format(timeForm))
 	case !made.Add(s.unit).After(s.Since): // its whole tick
-		return fmt.Sprintf("made by an earlier holder of worker ID %d, which the coordinator does not remember; the last one is %s", s.WorkerID, holder)
+		return fmt.Sprintf("made by an earlier holder of worker ID %d, which the coordinator does not "+
+			"remember; the last one is %s", s.WorkerID, holder)
 	}
 	return fmt.Sprintf("worker ID %d was held by %s; it is %s", s.WorkerID, holder, s.State)
 }

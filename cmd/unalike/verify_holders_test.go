@@ -18,20 +18,25 @@ func TestHolders(t *testing.T) {
 		Since: since, Until: since.Add(time.Hour), NotAfter: 1,
 	}
 	slot.Since = since.Add(400 * time.Microsecond)
-	h := holders{7: {slot, time.Millisecond},
-		8: {coord.Slot{WorkerID: 8, State: coord.SlotRetired}, time.Millisecond}}
+	h := holders{
+		7: {slot, time.Millisecond},
+		8: {coord.Slot{WorkerID: 8, State: coord.SlotRetired}, time.Millisecond},
+	}
 	for _, tt := range []struct {
 		worker int
 		made   time.Time
 		want   string
 	}{
-		{7, since, "worker ID 7 was held by web?[31m:4711 (identity pod-a) since 2026-06-01T00:00:00.000Z, " +
+		{7, since, "worker ID 7 was held by web?[31m:4711 (identity pod-a) since " +
+			"2026-06-01T00:00:00.000Z, " +
 			"generation 3; it is held"},
 		{7, slot.Until.Add(-time.Millisecond), "worker ID 7 was held by "},
 		{7, slot.Until, "made after the last window of worker ID 7 ended, 2026-06-01T01:00:00.000Z: "},
-		{7, since.Add(-time.Millisecond),
+		{
+			7, since.Add(-time.Millisecond),
 			"made by an earlier holder of worker ID 7, which the coordinator does not " +
-				"remember; the last one is web"},
+				"remember; the last one is web",
+		},
 		{8, since, "worker ID 8 was never granted: "},
 		{9, since, "worker ID 9 was never granted: "},
 	} {

@@ -16,7 +16,7 @@ type verifyObject struct {
 	Extra        int64            `json:"extra"` // how often duplicates occur beyond the first time
 	Outside      int64            `json:"outside"`
 	Early        int64            `json:"early"`
-	Late         int64            `json:"late"`
+	TooLate      int64            `json:"late"`
 	Unreadable   int64            `json:"unreadable"`
 	OutOfOrder   int64            `json:"out_of_order"`
 	Unattributed int64            `json:"unattributed"` // IDs of more worker IDs than are kept
@@ -50,13 +50,17 @@ type workerObject struct {
 // verifyJSON is the report for programs. No list in it is null.
 func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	out := verifyObject{
-		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra, Outside: r.Outside,
-		Early: r.Early, Late: r.Late, Unreadable: r.Unreadable, OutOfOrder: r.OutOfOrder, Unattributed: r.Unattributed,
-		Causes: append([]verify.Cause{}, r.Causes...), Examples: append([]verify.Example{}, r.Examples...),
-		Clashes: []clashObject{}, Workers: []workerObject{}, Holders: []slotObject{},
+		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra,
+		Outside: r.Outside,
+		Early:   r.Early, TooLate: r.TooLate, Unreadable: r.Unreadable, OutOfOrder: r.OutOfOrder,
+		Unattributed: r.Unattributed,
+		Causes:       append([]verify.Cause{}, r.Causes...),
+		Examples:     append([]verify.Example{}, r.Examples...),
+		Clashes:      []clashObject{}, Workers: []workerObject{}, Holders: []slotObject{},
 	}
 	for _, c := range r.Clashes {
-		o := clashObject{idObject: idObject{ID: c.ID}, Times: c.Times, Places: append([]verify.Place{}, c.Places...), Held: held.describe(c)}
+		o := clashObject{idObject: idObject{ID: c.ID}, Times: c.Times,
+			Places: append([]verify.Place{}, c.Places...), Held: held.describe(c)}
 		if c.Parts != nil {
 			o.partsObject = newParts(*c.Parts)
 		}
@@ -65,7 +69,8 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	for _, w := range r.Workers {
 		out.Workers = append(out.Workers, workerObject{
 			WorkerID: w.WorkerID, IDs: w.IDs, First: w.First.Format(timeForm), Last: w.Last.Format(timeForm),
-			PerSecond: w.PerSecond, MostATick: w.MostATick, Duplicates: w.Duplicates, OutOfOrder: w.OutOfOrder,
+			PerSecond: w.PerSecond, MostATick: w.MostATick, Duplicates: w.Duplicates,
+			OutOfOrder: w.OutOfOrder,
 		})
 	}
 	for _, slot := range held.of(r) {

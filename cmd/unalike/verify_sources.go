@@ -21,7 +21,9 @@ func (a *app) sources(names []string) ([]verify.Source, error) {
 	var all []verify.Source
 	known := map[string]os.FileInfo{}
 	for _, name := range names {
-		src := verify.Source{Name: "the standard input", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }}
+		src := verify.Source{Name: "the standard input", Size: -1, Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(a.in), nil
+		}}
 		info := os.FileInfo(nil)
 		if name != stdinName {
 			var err error
@@ -31,14 +33,17 @@ func (a *app) sources(names []string) ([]verify.Source, error) {
 			if info.IsDir() {
 				return nil, fmt.Errorf("%s is a folder; name its files", name)
 			}
-			src = verify.Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(name) }}
+			src = verify.Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) {
+				return os.Open(name)
+			}}
 			if info.Mode().IsRegular() {
 				src.Size, src.Again = info.Size(), true
 			}
 		}
 		for other, that := range known {
 			if info == nil && that == nil || info != nil && that != nil && os.SameFile(info, that) {
-				return nil, usageError{fmt.Errorf("%s and %s are the same file; all its IDs would occur twice", other, name)}
+				return nil, usageError{fmt.Errorf("%s and %s are the same file; all its IDs would occur twice",
+					other, name)}
 			}
 		}
 		known[name] = info
@@ -82,7 +87,8 @@ func (b *verifyBars) show(step verify.Step, done, all int64) {
 		b.bar.finish()
 		options := []progressbar.Option{progressbar.OptionShowBytes(true)}
 		if step == verify.StepMerge {
-			options = []progressbar.Option{progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs")}
+			options = []progressbar.Option{progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+				progressbar.OptionSetItsString("IDs")}
 		}
 		b.step, b.bar = step, b.app.bar(all, string(step), options...)
 	}

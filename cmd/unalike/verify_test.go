@@ -47,9 +47,11 @@ func TestVerify(t *testing.T) {
 	wantCall(t, call(t, map[string]string{envCoordinator: url}, "", "verify", file), exitFailure,
 		held, "")
 	wantCall(t, call(t, nil, "", "verify", "--config", settings, file), exitFailure, held, "")
-	checkLines(t, nil, []line{{"verify --layout twitter --coordinator " + url + " " + file, exitUsage,
+	checkLines(t, nil, []line{{
+		"verify --layout twitter --coordinator " + url + " " + file, exitUsage,
 		"grants worker IDs for layout 41/10/12/1ms/2024-01-01T00:00:00Z, and the IDs are read with " +
-			"41/10/12/1ms/2010-11-04T01:42:54.657Z; name their layout with --layout"}})
+			"41/10/12/1ms/2010-11-04T01:42:54.657Z; name their layout with --layout",
+	}})
 
 	got = call(t, nil, "", "verify", "--json", "--coordinator", url, file)
 	for _, want := range []string{
@@ -62,7 +64,8 @@ func TestVerify(t *testing.T) {
 	}
 	strange := writeFile(t, "ids.txt", knownID+"\n"+knownID+"\n")
 	wantCall(t, call(t, nil, "", "verify", "--coordinator", url, strange), exitFailure,
-		"was never granted: this ID was made by a generator that did not lease it from the coordinator\n", "")
+		"was never granted: this ID was made by a generator that did not lease it from the coordinator\n",
+		"")
 }
 
 // TestVerifyFormats reads each format that generate writes, a column, and standard input beside a
@@ -117,21 +120,30 @@ func TestVerifyRefuses(t *testing.T) {
 	file, empty := writeFile(t, "ids.csv", "a,b\n1,2\n"), writeFile(t, "empty", "")
 	const least = "MiB is needed, for example 512MiB or 2GiB"
 	checkLines(t, nil, []line{
-		{"verify --workers 5-3", exitUsage,
-			"two worker IDs are needed, the lower one first, for example 0-511"},
-		{"verify --workers 0-1024", exitUsage,
-			"--workers 0-1024: layout 41/10/12/1ms/2024-01-01T00:00:00Z has worker IDs 0 to 1023"},
+		{
+			"verify --workers 5-3", exitUsage,
+			"two worker IDs are needed, the lower one first, for example 0-511",
+		},
+		{
+			"verify --workers 0-1024", exitUsage,
+			"--workers 0-1024: layout 41/10/12/1ms/2024-01-01T00:00:00Z has worker IDs 0 to 1023",
+		},
 		{"verify --memory 3", exitUsage, "a size from 1MiB to "},
 		{"verify --memory 0MiB", exitUsage, least},
 		{"verify --memory 65GiB", exitUsage, least},
 		{"verify --memory 99999999GiB", exitUsage, least},
 		{"verify --show 0", exitUsage, "a whole number from 1 to "},
 		{"verify --format hex", exitUsage, "it is one of auto, decimal, base62, base32, json"},
-		{"verify --plain --layout twitter", exitUsage,
-			"--plain is for numbers without a layout, and --layout is about the layout; leave one of them out"},
+		{
+			"verify --plain --layout twitter", exitUsage,
+			"--plain is for numbers without a layout, and --layout is about the layout; leave one " +
+				"of them out",
+		},
 		{"verify --plain --ordered", exitUsage, "and --ordered is about the layout"},
-		{"verify --earliest 2090-01-01T00:00:00Z", exitUsage,
-			"--earliest 2090-01-01T00:00:00Z is after --latest "},
+		{
+			"verify --earliest 2090-01-01T00:00:00Z", exitUsage,
+			"--earliest 2090-01-01T00:00:00Z is after --latest ",
+		},
 		{"verify --coordinator=", exitUsage, "--coordinator is empty"},
 		{"verify --column=", exitUsage, "--column is empty; name one, or leave the flag out"},
 		{"verify --temp=", exitUsage, "--temp is empty; name one, or leave the flag out"},
@@ -144,7 +156,9 @@ func TestVerifyRefuses(t *testing.T) {
 		{"verify " + empty, exitFailure, "unalike: there are no IDs in " + empty + "\n"},
 		{"verify " + filepath.Dir(file), exitFailure, "is a folder; name its files"},
 		{"verify " + file + "x", exitFailure, "ids.csvx"},
-		{"verify --coordinator embed://" + urlPath(filepath.Dir(empty)) + "/none " + file, exitFailure,
-			"there is no etcd in folder "},
+		{
+			"verify --coordinator embed://" + urlPath(filepath.Dir(empty)) + "/none " + file, exitFailure,
+			"there is no etcd in folder ",
+		},
 	})
 }

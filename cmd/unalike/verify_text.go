@@ -21,7 +21,7 @@ func findings(r *verify.Report, ordered bool) []string {
 	add(r.Duplicates, plural(r.Duplicates, "duplicate"))
 	add(r.Outside, "outside the layout or the allowed worker IDs")
 	add(r.Early, "too early")
-	add(r.Late, "too late")
+	add(r.TooLate, "too late")
 	add(r.Unreadable, "unreadable")
 	if ordered {
 		add(r.OutOfOrder, "out of order")
@@ -42,7 +42,8 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", group(fmt.Sprint(r.IDs)), plural(r.IDs, "ID"))
 	if !o.plain {
-		fmt.Fprintf(&b, " of %s %s", group(fmt.Sprint(len(r.Workers))), plural(int64(len(r.Workers)), "worker ID"))
+		fmt.Fprintf(&b, " of %s %s", group(fmt.Sprint(len(r.Workers))),
+			plural(int64(len(r.Workers)), "worker ID"))
 	}
 	found := findings(r, true)
 	switch {
@@ -56,7 +57,8 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 		b.WriteString(clashText(c, held))
 	}
 	if more := r.Duplicates - int64(len(r.Clashes)); more > 0 {
-		fmt.Fprintf(&b, "... and %s more %s; --show %d shows all\n", group(fmt.Sprint(more)), plural(more, "duplicate"), r.Duplicates)
+		fmt.Fprintf(&b, "... and %s more %s; --show %d shows all\n", group(fmt.Sprint(more)),
+			plural(more, "duplicate"), r.Duplicates)
 	}
 	for _, c := range r.Causes {
 		fmt.Fprintf(&b, "possible cause: %s (%s)\n", c.Kind, c.Why)
@@ -70,7 +72,8 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 		b.WriteString(workerTable(r.Workers))
 	}
 	if r.Unattributed > 0 {
-		fmt.Fprintf(&b, "... and %s %s of more worker IDs, whose order and rate are unknown; is --layout theirs?\n", group(fmt.Sprint(r.Unattributed)), plural(r.Unattributed, "ID"))
+		fmt.Fprintf(&b, "... and %s %s of more worker IDs, whose order and rate are unknown; is "+
+			"--layout theirs?\n", group(fmt.Sprint(r.Unattributed)), plural(r.Unattributed, "ID"))
 	}
 	return []byte(b.String())
 }
@@ -79,7 +82,8 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 func clashText(c verify.Clash, held holders) string {
 	text := fmt.Sprintf("%d occurs %d times", c.ID, c.Times)
 	if p := c.Parts; p != nil {
-		text += fmt.Sprintf(": %s  worker %d  sequence %d", p.Time.Format(timeForm), p.WorkerID, p.Sequence)
+		text += fmt.Sprintf(": %s  worker %d  sequence %d", p.Time.Format(timeForm), p.WorkerID,
+			p.Sequence)
 	}
 	var places []string
 	for _, p := range c.Places {
@@ -100,7 +104,8 @@ func clashText(c verify.Clash, held holders) string {
 // tableRows is how many worker IDs are shown at most.
 const tableRows = 20
 
-// workerTable shows the worker IDs: those with the most duplicates first, then those with the most IDs.
+// workerTable shows the worker IDs: those with the most duplicates first, then those with the most
+// IDs.
 func workerTable(all []verify.Worker) string {
 	rows := slices.Clone(all)
 	slices.SortStableFunc(rows, func(a, b verify.Worker) int {
@@ -111,11 +116,13 @@ func workerTable(all []verify.Worker) string {
 	_, _ = fmt.Fprintln(w, "WORKER ID\tIDS\tFROM\tTO\tIDS/S\tMOST A TICK\tDUPLICATES\tOUT OF ORDER")
 	for _, r := range rows[:min(len(rows), tableRows)] {
 		_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%d\t%d\t%d\n", r.WorkerID, r.IDs,
-			r.First.Format(timeForm), r.Last.Format(timeForm), workerRate(r), r.MostATick, r.Duplicates, r.OutOfOrder)
+			r.First.Format(timeForm), r.Last.Format(timeForm), workerRate(r), r.MostATick, r.Duplicates,
+			r.OutOfOrder)
 	}
 	_ = w.Flush() // a strings.Builder takes everything
 	if more := len(rows) - tableRows; more > 0 {
-		fmt.Fprintf(&b, "... and %s more %s; --json shows all\n", group(fmt.Sprint(more)), plural(int64(more), "worker ID"))
+		fmt.Fprintf(&b, "... and %s more %s; --json shows all\n", group(fmt.Sprint(more)),
+			plural(int64(more), "worker ID"))
 	}
 	return b.String()
 }

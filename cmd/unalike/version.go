@@ -30,7 +30,8 @@ func (a *app) versionCommand() *cobra.Command {
 // the build recorded them.
 func buildVersion() string {
 	version, settings := buildInfo()
-	return fmt.Sprintf("%s%s %s %s/%s", version, describeCommit(settings), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s%s %s %s/%s", version, describeCommit(settings), runtime.Version(),
+		runtime.GOOS, runtime.GOARCH)
 }
 
 // buildInfo returns the module version and the settings, as far as the build recorded them.

@@ -19,11 +19,13 @@ func TestAsk(t *testing.T) {
 		return fmt.Errorf("driver: %w",
 			ctx.Err())
 	}
-	returns := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
+	returns := func(err error) func(context.Context) error {
+		return func(context.Context) error { return err }
+	}
 	refused := fmt.Errorf("%w: no", coord.ErrInvalid)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	const late = "driver: context deadline exceeded"
+	const timer = "driver: context deadline exceeded"
 	for _, tt := range []struct {
 		name    string
 		ctx     context.Context
@@ -32,18 +34,22 @@ func TestAsk(t *testing.T) {
 		call    func(context.Context) error
 		want    string
 	}{
-		{"read", t.Context(), 1, false, hang, late},
-		{"change", t.Context(), 1, true, hang, late +
+		{"read", t.Context(), 1, false, hang, timer},
+		{"change", t.Context(), 1, true, hang, timer +
 			"; the outcome is unknown, and asking again is safe"},
-		{"change, seen by the connection first", t.Context(), 1, true, returns(os.ErrDeadlineExceeded),
-			"i/o timeout; the outcome is unknown, and asking again is safe"},
-		{"late and refused", t.Context(), 1, true,
+		{
+			"change, seen by the connection first", t.Context(), 1, true, returns(os.ErrDeadlineExceeded),
+			"i/o timeout; the outcome is unknown, and asking again is safe",
+		},
+		{
+			"late and refused", t.Context(), 1, true,
 			func(ctx context.Context) error { <-ctx.Done(); return refused },
-			refused.Error()},
+			refused.Error(),
+		},
 		{"it fails at once", t.Context(), callTime, true, returns(os.ErrClosed), os.ErrClosed.Error()},
 		{"it was interrupted", ended, callTime, true, hang, "driver: context canceled"},
 	} {
-		k := &asker{waits: waits{answer: tt.answer, quiet: callTime}, tell: func() {}}
+		k := &caller{waits: waits{answer: tt.answer, quiet: callTime}, tell: func() {}}
 		if err := k.ask(tt.ctx, tt.changes, tt.call); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v; want %s", tt.name, err, tt.want)
 		}
@@ -53,7 +59,7 @@ func TestAsk(t *testing.T) {
 // TestAskOnce: on a screen that is drawn again and again, only the first wait is told of.
 func TestAskOnce(t *testing.T) {
 	told := make(chan struct{}, 2)
-	k := &asker{waits: waits{answer: callTime}, tell: func() { told <- struct{}{} }, once: true}
+	k := &caller{waits: waits{answer: callTime}, tell: func() { told <- struct{}{} }, once: true}
 	if err := k.ask(t.Context(), false,
 		func(context.Context) error { <-told; return nil }); err != nil {
 		t.Fatal(err)
@@ -86,8 +92,10 @@ func TestNoSuchFolder(t *testing.T) {
 		{"workers" + at, exitFailure, says},
 		{"retire 3 --yes" + at, exitFailure, says},
 		{"quarantine --yes" + at, exitFailure, says},
-		{"init --yes --coordinator " + embedURL(t.TempDir()) + " --after embed://" + urlPath(dir),
-			exitFailure, says},
+		{
+			"init --yes --coordinator " + embedURL(t.TempDir()) + " --after embed://" + urlPath(dir),
+			exitFailure, says,
+		},
 		{"workers", exitFailure, "unalike: the default coordinator: there is no etcd in folder " + data},
 	})
 	for _, d := range []string{dir, data} {

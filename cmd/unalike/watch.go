@@ -37,7 +37,8 @@ type watch struct {
 }
 
 func (a *app) newWatch(l lister, n *namespace, o *workersOptions) *watch {
-	w := &watch{app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON, now: time.Now}
+	w := &watch{app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON,
+		now: time.Now}
 	if !w.json && isTerminal(a.out) {
 		w.screen, _ = a.out.(*os.File)
 	}
@@ -170,7 +171,8 @@ func (w *watch) printChanges(slots []coord.Slot, complete bool) error {
 	for _, s := range slots {
 		old, known := w.known[s.WorkerID]
 		w.known[s.WorkerID] = s
-		changed := !known || old.State != s.State || old.Generation != s.Generation || old.Holder != s.Holder || old.Identity != s.Identity
+		changed := !known || old.State != s.State || old.Generation != s.Generation ||
+			old.Holder != s.Holder || old.Identity != s.Identity
 		relevant := !w.held || s.State == coord.SlotHeld || old.State == coord.SlotHeld
 		if changed && relevant {
 			err = errors.Join(err, add(s, s.State.String()))

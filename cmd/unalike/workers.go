@@ -23,7 +23,8 @@ type workersOptions struct {
 
 // workersCommand returns the command that shows who holds which worker ID.
 func (a *app) workersCommand() *cobra.Command {
-	o := workersOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"}, interval: intervalValue(2 * time.Second)}
+	o := workersOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
+		interval: intervalValue(2 * time.Second)}
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker ID",
@@ -66,7 +67,8 @@ for each layout. --config takes the coordinator and the layout from a file.`,
 			if c.Flags().Changed("interval") && !o.watch {
 				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
 			}
-			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mustExist,
+				func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
@@ -85,7 +87,7 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 		return err
 	}
 	if o.watch {
-		n.asker.once = true
+		n.caller.once = true
 		t := time.NewTicker(time.Duration(o.interval))
 		defer t.Stop()
 		return a.newWatch(l, n, o).run(ctx, t.C)
@@ -110,7 +112,8 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 
 // writeSlots writes slots, those of a whole namespace or some, in the format that o
 // asks for.
-func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool, o *workersOptions) error {
+func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool,
+	o *workersOptions) error {
 	now := time.Now()
 	shown := chosen(slots, o.held)
 	if o.format.value == formatTable {

@@ -20,8 +20,10 @@ var at = time.Date(2026, 5, 17, 9, 30, 0, 0, time.UTC)
 func someSlots() []coord.Slot {
 	layout := core.DefaultLayout().String()
 	return []coord.Slot{
-		{WorkerID: 0, State: coord.SlotRetired, Layout: layout, Generation: 3, NotAfter: 1,
-			Until: at.AddDate(20, 0, 0)},
+		{
+			WorkerID: 0, State: coord.SlotRetired, Layout: layout, Generation: 3, NotAfter: 1,
+			Until: at.AddDate(20, 0, 0),
+		},
 		{
 			WorkerID: 1, State: coord.SlotFree, Layout: layout, Holder: "old:3", Identity: "pod-b",
 			Generation: 2, NotAfter: 74943000000,
@@ -57,18 +59,36 @@ func TestSlotTable(t *testing.T) {
 		whole bool
 		want  string
 	}{
-		{all, coord.Namespace{}, true,
-			"1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024" + latest},
+		{
+			all,
+			coord.Namespace{},
+			true,
+			"1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024" + latest,
+		},
 		{all, coord.Namespace{}, false, "1 held, 1 free, 1 retired" + latest},
-		{all[:2], coord.Namespace{}, false,
-			"0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
+		{
+			all[:2],
+			coord.Namespace{},
+			false,
+			"0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches " +
+				"2026-05-17T09:28:30.000Z, 1m30s ago\n",
+		},
 		{all[:1], coord.Namespace{Floor: at}, false, "0 held, 0 free, 1 retired\n"},
 		{all[:1], coord.Namespace{Floor: soon}, false, "0 held, 0 free, 1 retired\n" + granted},
-		{nil, coord.Namespace{Layout: "x", Closed: true, Floor: soon}, true,
-			never + "the namespace is closed, because another one follows it: nothing is granted any more\n"},
-		{nil, coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: soon}, true,
-			never + "windows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing is granted " +
-				"after a loss of state\n" + granted},
+		{
+			nil,
+			coord.Namespace{Layout: "x", Closed: true, Floor: soon},
+			true,
+			never + "the namespace is closed, because another one follows it: nothing is granted any more\n",
+		},
+		{
+			nil,
+			coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: soon},
+			true,
+			never + "windows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing " +
+				"is granted " +
+				"after a loss of state\n" + granted,
+		},
 		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: " + never},
 	} {
 		if got := summary(tt.slots, tt.of, tt.whole, at); got != tt.want {
@@ -171,8 +191,10 @@ func TestWorkersStatic(t *testing.T) {
 	}
 	p.signal(os.Kill)
 	p.wait()
-	checkLines(t, nil, []line{{"workers --coordinator " + url, exitOK,
-		"0 held, 1 free, 0 retired; the latest window"}})
+	checkLines(t, nil, []line{{
+		"workers --coordinator " + url, exitOK,
+		"0 held, 1 free, 0 retired; the latest window",
+	}})
 	checkLines(t, dataIn(t.TempDir()), []line{
 		{"workers --layout twitter", exitFailure, "the default coordinator: there is no etcd in folder "},
 		{"generate --layout twitter", exitOK, ""},

@@ -44,7 +44,9 @@ type (
 
 func (inits) Init(context.Context, coord.Space) error { return nil }
 
-func (raises) Quarantine(_ context.Context, until time.Time) (time.Time, error) { return until, nil }
+func (raises) Quarantine(_ context.Context, until time.Time) (time.Time, error) {
+	return until, nil
+}
 
 func (shows) Inspect(context.Context) (coord.Namespace, error) { return coord.Namespace{}, nil }
 
@@ -88,7 +90,9 @@ func TestAdminFindsMutants(t *testing.T) {
 		"List":            {func(c *protocol.Coordinator) administered { return hides{c} }},
 	}
 	for _, tc := range adminCases {
-		if r := recordCase(t, tc, operatorsOf(t, func(c *protocol.Coordinator) administered { return c })); r.failed || r.skipped {
+		if r := recordCase(t, tc, operatorsOf(t, func(c *protocol.Coordinator) administered {
+			return c
+		})); r.failed || r.skipped {
 			t.Errorf("%s fails, or is skipped, with a coordinator that is right: %v", tc.name, r.messages)
 		}
 		if len(wrong[tc.name]) == 0 {

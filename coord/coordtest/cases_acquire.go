@@ -57,7 +57,8 @@ var acquireCases = []testCase{
 		s.wantAfter("Acquire replayed after Release", g, old, old.NotBefore+1)
 		_, err := p.Renew(s.ctx(), old, s.now+2*s.horizon)
 		s.wantErr("Renew of the released grant, its token being a holder again", err, coord.ErrLeaseLost)
-		s.wantErr("Release of the released grant", p.Release(s.ctx(), old, old.NotBefore+1), coord.ErrLeaseLost)
+		s.wantErr("Release of the released grant", p.Release(s.ctx(), old, old.NotBefore+1),
+			coord.ErrLeaseLost)
 	}},
 	{"WindowSurvivesCrash", needCrash, func(s *suite) {
 		a := s.client(1)
@@ -142,10 +143,12 @@ var acquireCases = []testCase{
 	{"InvalidRequest", 0, func(s *suite) {
 		p := s.client(1)
 		for name, spoil := range map[string]func(*coord.Request){
-			"no token":                func(r *coord.Request) { r.Token = "" },
-			"no fingerprint":          func(r *coord.Request) { r.Fingerprint = "" },
-			"share beyond the layout": func(r *coord.Request) { r.Workers = coord.Range{First: capacity, Count: 1} },
-			"empty share":             func(r *coord.Request) { r.Workers.Count = 0 },
+			"no token":       func(r *coord.Request) { r.Token = "" },
+			"no fingerprint": func(r *coord.Request) { r.Fingerprint = "" },
+			"share beyond the layout": func(r *coord.Request) {
+				r.Workers = coord.Range{First: capacity, Count: 1}
+			},
+			"empty share": func(r *coord.Request) { r.Workers.Count = 0 },
 		} {
 			req := s.request(p)
 			spoil(&req)
@@ -204,7 +207,8 @@ func delayedAcquire(s *suite) {
 	h := s.acquireWith(a, req)
 	s.wantAfter("delayed Acquire", h, g, g.NotAfter)
 	if _, err := a.Renew(s.ctx(), old, s.now+3*s.horizon); !errors.Is(err, coord.ErrLeaseLost) {
-		s.Fatalf("Renew of %v, over which %v and %v have been granted: %v; want %v", old, g, h, err, coord.ErrLeaseLost)
+		s.Fatalf("Renew of %v, over which %v and %v have been granted: %v; want %v", old, g, h, err,
+			coord.ErrLeaseLost)
 	}
 	s.wantErr("Release of the first grant", a.Release(s.ctx(), old, old.NotBefore), coord.ErrLeaseLost)
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each case has a harness
-// of its own, of which Client alone is used. Its namespace must not even be declared.
+// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each
+// case has a harness of its own, of which Client alone is used. Its namespace must not even be
+// declared.
 func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	for _, tc := range adminCases {
@@ -64,7 +65,8 @@ func (s *suite) timeOf(tick int64) time.Time { return time.UnixMicro(s.h.Scale.M
 // quarantine raises the floor to a tick, from when on it must be at want.
 func (s *suite) quarantine(o operated, tick, want int64) {
 	s.Helper()
-	if floor, err := o.Quarantine(s.ctx(), s.timeOf(tick)); err != nil || !floor.Equal(s.timeOf(want)) {
+	if floor, err := o.Quarantine(s.ctx(), s.timeOf(tick)); err != nil ||
+		!floor.Equal(s.timeOf(want)) {
 		s.Fatalf("Quarantine until %v: %v, %v; want %v", s.timeOf(tick), floor, err, s.timeOf(want))
 	}
 }
@@ -93,9 +95,11 @@ var adminCases = []testCase{
 		s.init(o)
 		wants(coord.Namespace{Layout: layoutA})
 		s.quarantine(o, lastTick/2, lastTick/2)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1), Base: s.timeOf(lastTick/2 + 1)})
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1),
+			Base: s.timeOf(lastTick/2 + 1)})
 		s.quarantine(o, lastTick, lastTick)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1), Base: s.timeOf(lastTick + 1), Closed: true})
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1),
+			Base: s.timeOf(lastTick + 1), Closed: true})
 	}},
 	{"Quarantine", 0, adminQuarantine},
 	{"MaxHorizon", 0, adminMaxHorizon},
@@ -110,7 +114,8 @@ var adminCases = []testCase{
 		if errors.Is(err, coord.ErrQuarantined) {
 			s.Fatalf("Renew in a closed namespace: %v, as if that would end", err)
 		}
-		if slots, err := o.List(s.ctx()); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+		if slots, err := o.List(s.ctx()); err != nil || len(slots) != 1 ||
+			slots[0].NotAfter != g.NotAfter {
 			s.Fatalf("List of a closed namespace: %+v, %v; want the slot of %v", slots, err, g)
 		}
 	}},
@@ -145,7 +150,8 @@ func adminInit(s *suite) {
 	other := s.space()
 	other.Fingerprint = layoutB
 	err = o.Init(s.ctx(), other)
-	if mismatch, ok := errors.AsType[*coord.LayoutMismatchError](err); !ok || mismatch.Stored != layoutA || mismatch.Wanted != layoutB {
+	if mismatch, ok := errors.AsType[*coord.LayoutMismatchError](err); !ok ||
+		mismatch.Stored != layoutA || mismatch.Wanted != layoutB {
 		s.Fatalf("Init with another layout: %v; want a LayoutMismatchError with both", err)
 	}
 	s.wantErr("Init with nothing", o.Init(s.ctx(), coord.Space{}), coord.ErrInvalid)
@@ -154,7 +160,8 @@ func adminInit(s *suite) {
 	s.init(o)
 	g := s.acquire(o.party)
 	if g.NotBefore != floor {
-		s.Fatalf("the floor is %d, and %v was granted after the namespace was declared new again", floor, g)
+		s.Fatalf("the floor is %d, and %v was granted after the namespace was declared new again", floor,
+			g)
 	}
 	s.release(o.party, g, g.NotBefore)
 	s.wantErr("Init where there was a grant", o.Init(s.ctx(), s.space()), coord.ErrInvalid)
@@ -175,7 +182,8 @@ func adminQuarantine(s *suite) {
 	if h := s.acquireWith(o.party, req); h.NotBefore != floor || h.NotAfter != floor+1 {
 		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
 	}
-	for _, far := range []time.Time{s.timeOf(lastTick + 1), time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, far := range []time.Time{s.timeOf(lastTick + 1),
+		time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		_, err := o.Quarantine(s.ctx(), far)
 		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
 	}
@@ -190,8 +198,10 @@ func (s *suite) quarantineForALoss(o operated, ahead time.Duration) {
 	s.Helper()
 	before := time.Now()
 	floor, err := o.Quarantine(s.ctx(), time.Time{})
-	if err != nil || floor.Before(before.Add(ahead)) || floor.After(time.Now().Add(ahead+time.Minute)) {
-		s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows reach %v ahead", floor, err, time.Now(), ahead)
+	if err != nil || floor.Before(before.Add(ahead)) ||
+		floor.After(time.Now().Add(ahead+time.Minute)) {
+		s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows "+
+			"reach %v ahead", floor, err, time.Now(), ahead)
 	}
 }
 
@@ -216,8 +226,10 @@ func adminRetire(s *suite) {
 	full := func(inUse, of int) {
 		s.Helper()
 		h, err := o.Acquire(s.ctx(), s.request(o.party))
-		if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != inUse || full.Capacity != of || inUse == 0 && !full.Soonest.IsZero() {
-			s.Fatalf("Acquire where %d of %d worker IDs are held that are not retired: %v, %#v", inUse, of, h, err)
+		if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != inUse ||
+			full.Capacity != of || inUse == 0 && !full.Soonest.IsZero() {
+			s.Fatalf("Acquire where %d of %d worker IDs are held that are not retired: %v, %#v", inUse, of,
+				h, err)
 		}
 	}
 	h := s.acquire(o.party)
@@ -228,7 +240,8 @@ func adminRetire(s *suite) {
 	retire(7) // that was never granted
 	slots, err := o.List(s.ctx())
 	for i, want := range []int{0, 1, 7} {
-		if err != nil || len(slots) != 3 || slots[i].WorkerID != want || slots[i].State != coord.SlotRetired {
+		if err != nil || len(slots) != 3 || slots[i].WorkerID != want ||
+			slots[i].State != coord.SlotRetired {
 			s.Fatalf("List: %+v, %v; want worker IDs 0, 1 and 7 retired", slots, err)
 		}
 	}
@@ -258,11 +271,15 @@ func adminList(s *suite) {
 	const slack = 5 * time.Second // between this machine's clock and the back end's
 	for i, state := range []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired} {
 		slot := slots[i]
-		if slot.WorkerID != i || slot.State != state || slot.Layout != layoutA || slot.Holder != "host:17" || slot.Identity != "pod/ä" || slot.Generation < grants[i].Generation {
-			s.Errorf("slot %d is %+v; want it %v, of generation %d or later, held by host:17, pod/ä", i, slot, state, grants[i].Generation)
+		if slot.WorkerID != i || slot.State != state || slot.Layout != layoutA ||
+			slot.Holder != "host:17" || slot.Identity != "pod/ä" || slot.Generation < grants[i].Generation {
+			s.Errorf("slot %d is %+v; want it %v, of generation %d or later, held by host:17, pod/ä", i,
+				slot, state, grants[i].Generation)
 		}
-		if slot.Since.Before(began.Add(-slack)) || slot.Renewed.Before(slot.Since) || slot.Renewed.After(time.Now().Add(slack)) {
-			s.Errorf("slot %d is held since %v, renewed %v; the case began at %v", i, slot.Since, slot.Renewed, began)
+		if slot.Since.Before(began.Add(-slack)) || slot.Renewed.Before(slot.Since) ||
+			slot.Renewed.After(time.Now().Add(slack)) {
+			s.Errorf("slot %d is held since %v, renewed %v; the case began at %v", i, slot.Since,
+				slot.Renewed, began)
 		}
 	}
 	held := slots[0]

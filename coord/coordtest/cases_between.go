@@ -32,7 +32,8 @@ type BetweenHarness struct {
 func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 	t.Helper()
 	events := map[string]func(*between){
-		"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween, "LostReply": lostReplyBetween,
+		"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween,
+		"LostReply": lostReplyBetween,
 	}
 	for _, op := range betweenOps {
 		for name, run := range events {
@@ -72,13 +73,19 @@ var betweenOps = []betweenOp{
 		first.Identity = b.req.Identity
 		b.release(b.p, b.acquireWith(b.p, first), b.now)
 	}, acquireOnce},
-	{"Renew", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Renew", func(b *between) {
+		b.held = b.acquire(b.p)
+	}, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Resume", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return b.resumer(b.p).Resume(ctx, bare(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
+	{"Resume", func(b *between) {
+		b.held = b.acquire(b.p)
+	}, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return b.resumer(b.p).Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Release", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Release", func(b *between) {
+		b.held = b.acquire(b.p)
+	}, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
 	}},
 }
@@ -103,7 +110,9 @@ type between struct {
 func newBetween(t *testing.T, op betweenOp, h BetweenHarness, n int) *between {
 	t.Helper()
 	b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
-	runCase(t, testCase{name: op.name, run: func(s *suite) { b.suite = s }}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+	runCase(t, testCase{name: op.name, run: func(s *suite) {
+		b.suite = s
+	}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
 	b.p = b.client(2)
 	b.req = b.request(b.p)
 	if h.RaiseFloor == nil {
@@ -169,7 +178,8 @@ func (b *between) wantAbove(tick int64, g coord.Grant) {
 		case err != nil:
 			b.Fatalf("Acquire afterwards: %v", err)
 		case h.NotBefore < tick && (g.Token == "" || h.WorkerID == g.WorkerID):
-			b.Errorf("before call %d something happened; granted afterwards was %v; want it above %d", b.n, h, tick)
+			b.Errorf("before call %d something happened; granted afterwards was %v; want it above %d", b.n,
+				h, tick)
 		}
 	}
 }
@@ -203,15 +213,18 @@ func lossBetween(b *between) {
 	if !b.acted() {
 		return
 	}
-	if l := gone[g.WorkerID]; err == nil && g.Token != "" && g.Token != b.held.Token && g.NotBefore < l.NotAfter {
+	if l := gone[g.WorkerID]; err == nil && g.Token != "" && g.Token != b.held.Token &&
+		g.NotBefore < l.NotAfter {
 		b.Errorf("%v was lost before call %d, and %v granted", l, b.n, g)
 	}
-	if err == nil && b.held.Token != "" && g.Token != "" && g.NotBefore < b.held.NotAfter && g.NotAfter > b.held.NotAfter && b.n == 1 {
+	if err == nil && b.held.Token != "" && g.Token != "" && g.NotBefore < b.held.NotAfter &&
+		g.NotAfter > b.held.NotAfter && b.n == 1 {
 		b.Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
 	}
 	// Whatever the operation said, the next one notices at the latest.
 	for _, p := range []party{b.p, b.client(2)} {
-		if h, err := p.Acquire(b.ctx(), b.request(p)); err == nil && h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
+		if h, err := p.Acquire(b.ctx(), b.request(p)); err == nil &&
+			h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
 			b.Errorf("%v and %v were lost before call %d, and %v granted after it", gone, b.held, b.n, h)
 		}
 	}

@@ -44,8 +44,8 @@ func cancelledContext(s *suite) {
 		select {
 		case err := <-reply:
 			s.wantErr(what+" with a cancelled context", err, context.Canceled)
-		case <-time.After(s.patience):
-			s.Fatalf("%s with a cancelled context has not returned for %v", what, s.patience)
+		case <-time.After(s.timeout):
+			s.Fatalf("%s with a cancelled context has not returned for %v", what, s.timeout)
 		}
 	}
 	req := s.request(p)
@@ -82,7 +82,8 @@ func namespaces(s *suite) {
 	h.Token, g.Token = g.Token, h.Token
 	_, err := p.Renew(s.ctx(), g, s.now+2*s.horizon)
 	s.wantErr("Renew of the other namespace's grant", err, coord.ErrLeaseLost)
-	s.wantErr("Release of the other namespace's grant", other.Release(s.ctx(), h, h.NotBefore), coord.ErrLeaseLost)
+	s.wantErr("Release of the other namespace's grant", other.Release(s.ctx(), h, h.NotBefore),
+		coord.ErrLeaseLost)
 	h.Token, g.Token = g.Token, h.Token
 	s.release(other, h, h.NotBefore)
 	s.renew(p, g, s.now+2*s.horizon)

@@ -41,7 +41,8 @@ var floorCases = []testCase{
 		until := floor + s.horizon/2
 		piece := s.renew(p, g, until)
 		if piece.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, a reply was lost, Renew returned %v, which bridges the gap",
+			s.Fatalf("the floor %d lies above %v, a reply was lost, Renew returned %v, which "+
+				"bridges the gap",
 				floor, g, piece)
 		}
 	}},
@@ -64,7 +65,8 @@ var floorCases = []testCase{
 		floor := g.NotAfter + s.horizon/4
 		s.h.RaiseFloor(s.TB, floor)
 		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
-		if r := s.resume(s.client(1), bare(g), rand.Text(), floor+s.horizon/2); r.NotBefore != floor {
+		if r := s.resume(s.client(1), withoutHandle(g), rand.Text(),
+			floor+s.horizon/2); r.NotBefore != floor {
 			s.Fatalf("the floor %d lies above %v, Resume returned %v, which bridges the gap", floor, g, r)
 		}
 	}},
@@ -95,9 +97,9 @@ func resuming(s *suite) extension {
 	return extension{
 		p, g,
 		func(until int64) (coord.Grant, error) {
-			return s.resumer(p).Resume(s.ctx(), bare(g), token, until)
+			return s.resumer(p).Resume(s.ctx(), withoutHandle(g), token, until)
 		},
-		func(until int64) coord.Grant { return s.resume(p, bare(g), token, until) },
+		func(until int64) coord.Grant { return s.resume(p, withoutHandle(g), token, until) },
 	}
 }
 

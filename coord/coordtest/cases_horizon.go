@@ -29,7 +29,8 @@ func adminMaxHorizon(s *suite) {
 		}
 		return
 	}
-	for _, bad := range []time.Duration{-time.Hour, rules.MaxHorizon, rules.MaxDeclared + time.Millisecond, long + 1} {
+	for _, bad := range []time.Duration{-time.Hour, rules.MaxHorizon, rules.MaxDeclared +
+		time.Millisecond, long + 1} {
 		s.wantErr("Init with "+bad.String(), declare(bad), coord.ErrInvalid)
 	}
 	_, err := o.Acquire(s.ctx(), s.longRequest(o.party, long))
@@ -83,7 +84,8 @@ func (s *suite) longWindows(o operated, horizon time.Duration) {
 	}
 	// A clock that is right has pushed it there: it is granted again, above its window.
 	s.release(o.party, crashed, crashed.NotAfter)
-	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed, long.Until)
+	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed,
+		long.Until)
 	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
 		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
 	}

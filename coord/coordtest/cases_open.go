@@ -3,9 +3,9 @@ package coordtest
 // openCases are about rule 5: which of the free worker IDs is granted.
 var openCases = []testCase{
 	{"AcquirePrefersToOpenInTime", needCrash, func(s *suite) {
-		late := s.client(2)
-		g := s.acquire(late)
-		s.crash(late, g)
+		second := s.client(2)
+		g := s.acquire(second)
+		s.crash(second, g)
 		// The other worker ID is freed later, so that neither the order of the numbers nor
 		// that of their use speaks for it.
 		for range 2 {

@@ -26,14 +26,14 @@ var renewCases = []testCase{
 	{"ReorderedRenewalsNeverLower", needCrash, func(s *suite) {
 		p := s.client(1)
 		g := s.acquire(p)
-		late := s.now + 2*s.horizon
-		adopted := s.renew(p, g, late)
+		far := s.now + 2*s.horizon
+		adopted := s.renew(p, g, far)
 		// The renewal that was sent before arrives now, with the grant of then.
-		if r := s.renew(p, g, late-s.horizon/2); r.NotAfter < late {
-			s.Fatalf("%d is stored, an earlier renewal returned %v", late, r)
+		if r := s.renew(p, g, far-s.horizon/2); r.NotAfter < far {
+			s.Fatalf("%d is stored, an earlier renewal returned %v", far, r)
 		}
 		s.crash(p, adopted)
-		s.wantAfter("Acquire after reordered renewals", s.acquire(s.client(1)), adopted, late)
+		s.wantAfter("Acquire after reordered renewals", s.acquire(s.client(1)), adopted, far)
 	}},
 	{"RenewTwiceAtOnce", 0, func(s *suite) {
 		// A renewal that is not answered in time is left under way, and another one is
@@ -97,8 +97,8 @@ var renewCases = []testCase{
 		s.h.Expire(s.TB, g)
 		select {
 		case <-lost:
-		case <-time.After(s.patience):
-			s.Fatalf("no hint that the lease of %v expired, for %v", g, s.patience)
+		case <-time.After(s.timeout):
+			s.Fatalf("no hint that the lease of %v expired, for %v", g, s.timeout)
 		}
 		s.renew(p, g, s.now+2*s.horizon)
 	}},

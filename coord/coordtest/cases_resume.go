@@ -30,18 +30,19 @@ var resumeCases = []testCase{
 		s.wantAfter("Acquire after a Resume and a crash", s.acquire(s.client(1)), r, r.NotAfter)
 	}},
 	{"ResumeShutsTheFormerHolderOut", needCrash, func(s *suite) {
-		g, late := s.dead()
+		g, heir := s.dead()
 		b := s.client(1)
-		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
-		s.wantOut("the former holder", late, g)
-		s.wantOut("the former holder, without its handle", s.client(1), bare(g))
+		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
+		s.wantOut("the former holder", heir, g)
+		s.wantOut("the former holder, without its handle", s.client(1), withoutHandle(g))
 		s.wantFull("Acquire after late calls of the former holder", s.client(1))
-		s.wantNotResumed("the grant that was resumed already", b, bare(g), coord.ErrLeaseLost)
+		s.wantNotResumed("the grant that was resumed already", b, withoutHandle(g), coord.ErrLeaseLost)
 		s.crash(b, r)
 		c := s.client(1)
-		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, bare(g), coord.ErrLeaseLost)
+		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, withoutHandle(g),
+			coord.ErrLeaseLost)
 		// What was resumed can be resumed.
-		next := s.resume(c, bare(r), rand.Text(), r.NotAfter+1)
+		next := s.resume(c, withoutHandle(r), rand.Text(), r.NotAfter+1)
 		if next.NotBefore != r.NotBefore || next.NotAfter != r.NotAfter+1 {
 			s.Fatalf("Resume of %v until %d: %v", r, r.NotAfter+1, next)
 		}
@@ -52,7 +53,7 @@ var resumeCases = []testCase{
 		a := s.client(1)
 		g := s.acquire(a)
 		b := s.client(1)
-		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
 		s.wantOut("the former holder", a, g)
 		r = s.renew(b, r, r.NotAfter+1)
 		s.h.Expire(s.TB, r)
@@ -60,7 +61,7 @@ var resumeCases = []testCase{
 	}},
 	{"ResumeRepeatedIsTheSame", needCrash, func(s *suite) {
 		g, _ := s.dead()
-		g, until, token := bare(g), s.now+2*s.horizon, rand.Text()
+		g, until, token := withoutHandle(g), s.now+2*s.horizon, rand.Text()
 		b := s.client(1)
 		r := s.resume(b, g, token, until)
 		s.wantSame("Resume repeated", s.resume(b, g, token, until), r)
@@ -77,7 +78,7 @@ var resumeCases = []testCase{
 		stored := s.now + 2*s.horizon
 		s.crash(a, s.renew(a, g, stored)) // of which nobody has learned
 		b := s.client(1)
-		r := s.resume(b, bare(g), rand.Text(), g.NotBefore)
+		r := s.resume(b, withoutHandle(g), rand.Text(), g.NotBefore)
 		if r.NotBefore != g.NotBefore || r.NotAfter != stored {
 			s.Fatalf("%d is stored, Resume of %v until %d: %v", stored, g, g.NotBefore, r)
 		}
@@ -87,10 +88,10 @@ var resumeCases = []testCase{
 	{"ResumeAndRelease", needCrash, func(s *suite) {
 		g, _ := s.dead()
 		b := s.client(1)
-		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
 		last := g.NotBefore + s.horizon/4
 		s.release(b, r, last)
-		s.wantNotResumed("a grant that was released", s.client(1), bare(r), coord.ErrLeaseLost)
+		s.wantNotResumed("a grant that was released", s.client(1), withoutHandle(r), coord.ErrLeaseLost)
 		h := s.acquire(s.client(1))
 		s.wantAfter("Acquire after Resume and Release", h, r, last)
 		if h.NotBefore >= g.NotAfter {
@@ -101,20 +102,23 @@ var resumeCases = []testCase{
 		p := s.client(1)
 		s.wantNotResumed("what was never granted", p, s.neverGranted(), coord.ErrLeaseLost)
 		g, _ := s.dead()
-		for name, wrong := range spoiled(bare(g)) {
+		for name, wrong := range spoiled(withoutHandle(g)) {
 			s.wantNotResumed("a grant with "+name, p, wrong, coord.ErrLeaseLost)
 		}
 		h := s.acquire(p)
-		s.wantNotResumed("a grant whose worker ID somebody else has", p, bare(g), coord.ErrLeaseLost)
+		s.wantNotResumed("a grant whose worker ID somebody else has", p, withoutHandle(g),
+			coord.ErrLeaseLost)
 		s.renew(p, h, s.now+2*s.horizon)
 		s.release(p, h, h.NotBefore)
-		s.wantNotResumed("a grant whose worker ID somebody else had", s.client(1), bare(g), coord.ErrLeaseLost)
+		s.wantNotResumed("a grant whose worker ID somebody else had", s.client(1), withoutHandle(g),
+			coord.ErrLeaseLost)
 	}},
 	{"ResumeInvalid", 0, func(s *suite) {
 		p := s.client(1)
 		g := s.acquire(p)
 		for name, token := range map[string]string{
-			"no token": "", "the token of the grant": g.Token, "an unprintable token": "a\nb", "a long token": strings.Repeat("x", coord.MaxName+1),
+			"no token": "", "the token of the grant": g.Token, "an unprintable token": "a\nb",
+			"a long token": strings.Repeat("x", coord.MaxName+1),
 		} {
 			_, err := s.resumer(p).Resume(s.ctx(), g, token, s.now+2*s.horizon)
 			s.wantErr("Resume with "+name, err, coord.ErrInvalid)
@@ -127,11 +131,11 @@ var resumeCases = []testCase{
 		g := s.acquireWith(a, req)
 		s.crash(a, g)
 		b := s.client(2)
-		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
 		// The former holder's Acquire comes again, late. What it is granted has no holder,
 		// which is harmless if it is something else.
-		late := s.client(2)
-		if h, err := late.Acquire(s.ctx(), req); err == nil && h.WorkerID == r.WorkerID {
+		heir := s.client(2)
+		if h, err := heir.Acquire(s.ctx(), req); err == nil && h.WorkerID == r.WorkerID {
 			s.Fatalf("%v was resumed, and its old request was granted %v", r, h)
 		}
 		s.renew(b, r, r.NotAfter+1)
@@ -142,15 +146,16 @@ var resumeCases = []testCase{
 		ended, cancel := context.WithCancel(s.Context())
 		cancel()
 		token, until := rand.Text(), s.now+2*s.horizon
-		_, err := s.resumer(b).Resume(ended, bare(g), token, until)
+		_, err := s.resumer(b).Resume(ended, withoutHandle(g), token, until)
 		s.wantErr("Resume with a cancelled context", err, context.Canceled)
-		if r := s.resume(b, bare(g), token, until); r.NotBefore != g.NotBefore || r.NotAfter != until {
+		if r := s.resume(b, withoutHandle(g), token, until); r.NotBefore != g.NotBefore ||
+			r.NotAfter != until {
 			s.Fatalf("Resume of %v until %d, made again: %v", g, until, r)
 		}
 		if err := b.Close(); err != nil {
 			s.Fatalf("Close: %v", err)
 		}
-		s.wantNotResumed("a grant after Close", b, bare(g), coord.ErrClosed)
+		s.wantNotResumed("a grant after Close", b, withoutHandle(g), coord.ErrClosed)
 	}},
 }
 
@@ -169,7 +174,7 @@ func resumeTwiceAtOnce(s *suite) {
 		p := s.client(1)
 		c, ctx := s.resumer(p), s.ctx()
 		go func() {
-			r, err := c.Resume(ctx, bare(g), rand.Text(), until)
+			r, err := c.Resume(ctx, withoutHandle(g), rand.Text(), until)
 			results <- result{p, r, err}
 		}()
 	}
@@ -180,20 +185,21 @@ func resumeTwiceAtOnce(s *suite) {
 		}
 	}
 	if len(winners) != 1 {
-		s.Fatalf("%d participants have resumed %v with tokens of their own at once, %d of them with success: %v", n, g, len(winners), winners)
+		s.Fatalf("%d participants have resumed %v with tokens of their own at once, %d of them with "+
+			"success: %v", n, g, len(winners), winners)
 	}
 	s.renew(winners[0].p, winners[0].r, until+1)
 }
 
-// bare is a grant as it comes out of a file: without its handle.
-func bare(g coord.Grant) coord.Grant {
+// withoutHandle is a grant as it comes out of a file: without its handle.
+func withoutHandle(g coord.Grant) coord.Grant {
 	g.Handle = nil
 	return g
 }
 
 // dead returns the grant of a holder that has died, and a participant through which late calls of
 // it may come.
-func (s *suite) dead() (g coord.Grant, late party) {
+func (s *suite) dead() (g coord.Grant, heir party) {
 	s.Helper()
 	p := s.client(1)
 	g = s.acquire(p)

@@ -49,7 +49,8 @@ func NewFake(cfg FakeConfig) *Fake {
 	if cfg.Clock == nil {
 		cfg.Clock = timeNow{}
 	}
-	return &Fake{cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock), watchers: map[string]chan struct{}{}}
+	return &Fake{cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock),
+		watchers: map[string]chan struct{}{}}
 }
 
 // timeNow is the clock of a bubble, where clock.System is not.
@@ -98,7 +99,8 @@ func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) err
 }
 
 // Resume implements [coord.Resumer].
-func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string,
+	until int64) (coord.Grant, error) {
 	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
@@ -126,7 +128,9 @@ func (c *FakeClient) Lost(g coord.Grant) <-chan struct{} {
 }
 
 // Describe implements [coord.Describer].
-func (c *FakeClient) Describe() coord.Description { return coord.Description{Rules: c.fake.cfg.Rules} }
+func (c *FakeClient) Describe() coord.Description {
+	return coord.Description{Rules: c.fake.cfg.Rules}
+}
 
 type result struct {
 	grant coord.Grant

@@ -15,8 +15,9 @@ import (
 // ask is a request for one of n worker IDs with a TTL of 15 s, at tick now.
 func ask(token string, n int, now int64) coord.Request {
 	return coord.Request{
-		Token: token, Holder: "test", Fingerprint: layoutA, Scale: clock.Scale{Unit: 1000}, LastTick: lastTick,
-		Workers: coord.Range{Count: n}, Capacity: capacity, TTL: 15 * time.Second,
+		Token: token, Holder: "test", Fingerprint: layoutA, Scale: clock.Scale{Unit: 1000},
+		LastTick: lastTick,
+		Workers:  coord.Range{Count: n}, Capacity: capacity, TTL: 15 * time.Second,
 		Now: now, Until: now + 100, OpenBy: now,
 	}
 }
@@ -77,7 +78,7 @@ func TestFakeDelays(t *testing.T) {
 		if n := f.Slot(0).NotAfter; n != 300 {
 			t.Fatalf("stored is %d after the request arrived; want 300", n)
 		}
-		f.Heal()
+		f.Recover()
 		start = time.Now()
 		if _, err := c.Renew(t.Context(), g, 400); err != nil || time.Since(start) != 0 {
 			t.Fatalf("healed, after %v: %v", time.Since(start), err)
@@ -90,7 +91,7 @@ func TestFakeReordersAndReplays(t *testing.T) {
 		f := NewFake(FakeConfig{})
 		c := f.Client()
 		g := mustAcquire(t, c, ask("a", 1, 0))
-		held := f.Hold(Renew, 1)
+		held := f.HoldBack(Renew, 1)
 		first := make(chan coord.Grant)
 		go func() {
 			r, err := c.Renew(t.Context(), g, 200)
@@ -125,7 +126,8 @@ func TestFakeOutage(t *testing.T) {
 		g := mustAcquire(t, c, ask("a", 1, 0))
 		f.Outage(true)
 		time.AfterFunc(time.Second, func() { f.Outage(false) })
-		if _, err := c.Renew(within(t, 3*time.Second), g, 200); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Renew(within(t, 3*time.Second), g, 200); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Fatalf("a request made in an outage: %v; want it lost", err)
 		}
 		if _, err := c.Renew(t.Context(), g, 200); err != nil {
@@ -135,7 +137,7 @@ func TestFakeOutage(t *testing.T) {
 		if err := c.Release(t.Context(), g, 0); !errors.Is(err, ErrUnreachable) {
 			t.Fatalf("refused: %v", err)
 		}
-		f.Heal()
+		f.Recover()
 		f.LoseReplies(Release, 1)
 		time.AfterFunc(time.Second, func() { c.Close() })
 		if err := c.Release(t.Context(), g, 50); !errors.Is(err, coord.ErrClosed) {

@@ -86,9 +86,9 @@ func (f *Fake) DelayReplies(op Op, d time.Duration, n int) {
 	f.plan(op, fault{kind: delayReply, n: n, delay: d})
 }
 
-// Hold keeps the next n calls of op back until they are delivered, after later
+// HoldBack keeps the next n calls of op back until they are delivered, after later
 // calls perhaps: this is how requests are reordered.
-func (f *Fake) Hold(op Op, n int) *Held {
+func (f *Fake) HoldBack(op Op, n int) *Held {
 	h := &Held{fake: f}
 	f.plan(op, fault{kind: holdRequest, n: n, held: h})
 	return h
@@ -147,9 +147,9 @@ func (f *Fake) Refuse(on bool) {
 	}
 }
 
-// Heal ends an outage and drops all faults that were asked for and not used.
+// Recover ends an outage and drops all faults that were asked for and not used.
 // Requests that are held back or under way stay so.
-func (f *Fake) Heal() {
+func (f *Fake) Recover() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outage = nil

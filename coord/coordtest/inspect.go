@@ -111,7 +111,7 @@ func (f *Fake) Expire(worker int) {
 	defer f.mu.Unlock()
 	if sl := f.space.slots[worker]; sl != nil {
 		sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
-		f.hint(sl.token)
+		f.notifyLost(sl.token)
 	}
 }
 
@@ -128,7 +128,7 @@ func (f *Fake) Steal(worker int) coord.Grant {
 		sl = &slot{req: coord.Request{LastTick: math.MaxInt64}}
 		s.slots[worker] = sl
 	}
-	f.hint(sl.token)
+	f.notifyLost(sl.token)
 	horizon := sl.req.Until - sl.req.Now
 	now := sl.req.Now
 	if sl.req.Scale.Unit > 0 {
@@ -144,8 +144,8 @@ func (f *Fake) Steal(worker int) coord.Grant {
 	return sl.grant(worker)
 }
 
-// hint closes the channel of Lost for token. The lock is held.
-func (f *Fake) hint(token string) {
+// notifyLost closes the channel of Lost for token. The lock is held.
+func (f *Fake) notifyLost(token string) {
 	if ch := f.watchers[token]; ch != nil {
 		close(ch)
 		delete(f.watchers, token)

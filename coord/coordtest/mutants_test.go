@@ -76,7 +76,9 @@ var mutants = []mutant{
 	})},
 	{"generation ignored at release", "ReleasedTokenIsNewGrant", broken(func(r *rules) {
 		mine := r.mine
-		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release && s.token == g.Token }
+		r.mine = func(op Op, s slot, g coord.Grant) bool {
+			return mine(op, s, g) || op == Release && s.token == g.Token
+		}
 	})},
 	{"token ignored", "WrongTokenOrGeneration", broken(func(r *rules) {
 		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.generation == g.Generation }
@@ -99,9 +101,10 @@ var mutants = []mutant{
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
 	})},
-	{"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History", broken(func(r *rules) {
-		r.stores = func(_, wanted int64) int64 { return wanted }
-	})},
+	{"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History",
+		broken(func(r *rules) {
+			r.stores = func(_, wanted int64) int64 { return wanted }
+		})},
 	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
 		r.stores = func(stored, _ int64) int64 { return stored }
 	})},
@@ -123,12 +126,14 @@ var mutants = []mutant{
 	{"window that ends before it begins", "WindowBehindTheStoredOneIsEmpty", broken(func(r *rules) {
 		r.ends = func(_, wanted int64) int64 { return wanted }
 	})},
-	{"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire", broken(func(r *rules) {
-		r.opens = func(s slot, _, _ int64) int64 { return s.stored }
-	})},
-	{"floor ignored at renewal", "FloorMakesSeparatePieceOfRenewal FloorAboveWantedForRenewal", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
-	})},
+	{"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire",
+		broken(func(r *rules) {
+			r.opens = func(s slot, _, _ int64) int64 { return s.stored }
+		})},
+	{"floor ignored at renewal", "FloorMakesSeparatePieceOfRenewal FloorAboveWantedForRenewal",
+		broken(func(r *rules) {
+			r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
+		})},
 	{"floor compared with what is stored", "FloorAfterLostReply", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, s slot, floor int64) int64 {
 			if floor > s.stored {
@@ -137,14 +142,15 @@ var mutants = []mutant{
 			return g.NotBefore
 		}
 	})},
-	{"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, s slot, floor int64) int64 {
-			if floor > max(s.stored, g.NotAfter) {
-				return floor
+	{"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal",
+		broken(func(r *rules) {
+			r.piece = func(g coord.Grant, s slot, floor int64) int64 {
+				if floor > max(s.stored, g.NotAfter) {
+					return floor
+				}
+				return g.NotBefore
 			}
-			return g.NotBefore
-		}
-	})},
+		})},
 	{"floor always cuts", "FloorWithinWindowOfRenewal", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, floor int64) int64 { return max(g.NotBefore, floor) }
 	})},
@@ -242,12 +248,13 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
-	{"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst", brokenClient(func(f *Fake, w *wrap) {
-		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
-			req.OpenBy = req.LastTick
-			return w.FakeClient.Acquire(ctx, req)
-		}
-	})},
+	{"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst",
+		brokenClient(func(f *Fake, w *wrap) {
+			w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+				req.OpenBy = req.LastTick
+				return w.FakeClient.Acquire(ctx, req)
+			}
+		})},
 	{"request not checked", "InvalidRequest", brokenClient(func(f *Fake, w *wrap) {
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			if req.Fingerprint == "" {

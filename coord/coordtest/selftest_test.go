@@ -96,7 +96,8 @@ func TestSuiteFindsMutants(t *testing.T) {
 				}
 				r := recordCase(t, tc, m.harness)
 				if r.skipped || !r.failed {
-					t.Fatalf("%s passes (skipped: %v) with a coordinator that is broken: %s", name, r.skipped, m.name)
+					t.Fatalf("%s passes (skipped: %v) with a coordinator that is broken: %s", name, r.skipped,
+						m.name)
 				}
 				t.Logf("%s: %s", name, strings.Join(r.messages, "; "))
 			})
@@ -109,11 +110,12 @@ func TestSuiteFindsMutants(t *testing.T) {
 
 // TestSkips: what a harness cannot do is skipped, with a reason, and not failed.
 func TestSkips(t *testing.T) {
-	bare := func() Harness { return Harness{Client: fakeHarness(NewFake(FakeConfig{})).Client} }
+	minimal := func() Harness { return Harness{Client: fakeHarness(NewFake(FakeConfig{})).Client} }
 	for _, tc := range cases() {
-		r := recordCase(t, tc, bare)
+		r := recordCase(t, tc, minimal)
 		if r.failed || r.skipped != (tc.needs != 0 || tc.name == "LostHint") {
-			t.Errorf("%s with a bare harness: failed %v, skipped %v, needs %d: %v", tc.name, r.failed, r.skipped, tc.needs, r.messages)
+			t.Errorf("%s with a bare harness: failed %v, skipped %v, needs %d: %v", tc.name, r.failed,
+				r.skipped, tc.needs, r.messages)
 		}
 	}
 }

@@ -105,7 +105,8 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 		return coord.Grant{}, err
 	}
 	if s.fingerprint != "" && !s.rules.sameLayout(s.fingerprint, req.Fingerprint) {
-		return coord.Grant{}, &coord.LayoutMismatchError{Namespace: s.name, Stored: s.fingerprint, Wanted: req.Fingerprint}
+		return coord.Grant{}, &coord.LayoutMismatchError{Namespace: s.name, Stored: s.fingerprint,
+			Wanted: req.Fingerprint}
 	}
 	s.fingerprint = req.Fingerprint
 	for id, sl := range s.slots {
@@ -124,13 +125,15 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	sl := s.slots[id]
 	from := s.opens(*sl, req)
 	if from > req.LastTick {
-		return coord.Grant{}, fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, id, from, req.LastTick)
+		return coord.Grant{}, fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the "+
+			"layout ends at tick %d", coord.ErrInvalid, id, from, req.LastTick)
 	}
 	until := s.rules.ends(from, s.rules.clamp(req.Until, req.LastTick))
 	s.uses++
 	*sl = slot{
-		token: req.Token, identity: req.Identity, holder: req.Holder, generation: s.rules.next(sl.generation),
-		from: from, stored: s.rules.stores(sl.stored, until), used: s.uses, req: req,
+		token: req.Token, identity: req.Identity, holder: req.Holder,
+		generation: s.rules.next(sl.generation),
+		from:       from, stored: s.rules.stores(sl.stored, until), used: s.uses, req: req,
 	}
 	s.extendLease(sl)
 	g := sl.grant(id)
@@ -188,7 +191,8 @@ func (s *space) choose(req coord.Request) (int, error) {
 
 func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	sl := s.slots[g.WorkerID]
-	if sl == nil || !s.rules.mine(Renew, *sl, g) || !s.rules.resumes(sl.leaseEnd <= s.clock.UnixMicro()) {
+	if sl == nil || !s.rules.mine(Renew, *sl, g) ||
+		!s.rules.resumes(sl.leaseEnd <= s.clock.UnixMicro()) {
 		return coord.Grant{}, s.lost(g, sl)
 	}
 	s.extendLease(sl)
@@ -196,7 +200,8 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	stored := s.rules.stores(max(sl.stored, g.NotAfter), s.rules.clamp(until, sl.req.LastTick))
 	if from >= stored && from > g.NotAfter {
 		// A piece with nothing in it. The lease is kept, the window is not.
-		return coord.Grant{}, &coord.QuarantinedError{Namespace: s.name, Until: time.UnixMicro(sl.req.Scale.Micro(from + 1))}
+		return coord.Grant{}, &coord.QuarantinedError{Namespace: s.name,
+			Until: time.UnixMicro(sl.req.Scale.Micro(from + 1))}
 	}
 	sl.from, sl.stored = max(sl.from, from), stored
 	g.NotBefore, g.NotAfter = from, stored
@@ -236,7 +241,8 @@ func (s *space) lost(g coord.Grant, sl *slot) error {
 	if sl == nil {
 		return fmt.Errorf("%w: %v; the back end has no slot for it", coord.ErrLeaseLost, g)
 	}
-	return fmt.Errorf("%w: %v; the slot has generation %d, holder %q", coord.ErrLeaseLost, g, sl.generation, sl.holder)
+	return fmt.Errorf("%w: %v; the slot has generation %d, holder %q", coord.ErrLeaseLost, g,
+		sl.generation, sl.holder)
 }
 
 func (s *space) opens(sl slot, req coord.Request) int64 {
@@ -249,5 +255,6 @@ func (s *space) extendLease(sl *slot) {
 
 // grant returns the last stored piece.
 func (sl *slot) grant(id int) coord.Grant {
-	return coord.Grant{WorkerID: id, Generation: sl.generation, Token: sl.token, NotBefore: sl.from, NotAfter: sl.stored}
+	return coord.Grant{WorkerID: id, Generation: sl.generation, Token: sl.token, NotBefore: sl.from,
+		NotAfter: sl.stored}
 }

@@ -53,9 +53,9 @@ type suite struct {
 	now     int64 // the tick at the start of the case
 	horizon int64 // ticks
 	ttl     time.Duration
-	// patience is for what should happen at once. No case that passes waits for it
+	// timeout is for what should happen at once. No case that passes waits for it
 	// to end.
-	patience time.Duration
+	timeout time.Duration
 }
 
 // testCase is one rule, or one way to break it.
@@ -116,7 +116,8 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 
 // runCase runs one case on tb. Patience is how long it waits for what should happen
 // at once.
-func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness, patience time.Duration) {
+func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
+	timeout time.Duration) {
 	tb.Helper()
 	h := newHarness(tb)
 	if why := skipReason(h, tc.needs); why != "" {
@@ -128,7 +129,7 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 	if h.Now == nil {
 		h.Now = func() int64 { return h.Scale.Tick(time.Now().UnixMicro()) }
 	}
-	s := &suite{TB: tb, h: h, now: h.Now(), patience: patience}
+	s := &suite{TB: tb, h: h, now: h.Now(), timeout: timeout}
 	var err error
 	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator, h.Scale); err != nil {
 		tb.Fatalf("lease times of the driver: %v", err)
@@ -190,15 +191,16 @@ func (s *suite) sharer(first, count int) party {
 // have begun long ago, and a driver that compares clocks must not take that for skew.
 func (s *suite) request(p party) coord.Request {
 	return coord.Request{
-		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: s.h.Scale, LastTick: lastTick,
-		Workers: p.share, Capacity: capacity, TTL: s.ttl,
+		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: s.h.Scale,
+		LastTick: lastTick,
+		Workers:  p.share, Capacity: capacity, TTL: s.ttl,
 		Now: s.h.Now(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
 	}
 }
 
 // ctx returns a context that ends with the case, or when the back end hangs.
 func (s *suite) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.timeout)
 	s.Cleanup(cancel)
 	return ctx
 }

@@ -15,7 +15,8 @@ func Expand(rawURL string, valueOf func(name string) (string, error)) (string, e
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	at := strings.LastIndexByte(rest, '@')
 	if at < 0 || strings.Contains(rest[at:], "${") || strings.ContainsAny(rest[:at], "/?") {
-		return "", errors.New("${NAME} is allowed in place of the user and of the password alone, before the @; set the whole URL in a variable, as in UNALIKE_COORDINATOR, for more")
+		return "", errors.New("${NAME} is allowed in place of the user and of the password alone, " +
+			"before the @; set the whole URL in a variable, as in UNALIKE_COORDINATOR, for more")
 	}
 	var b strings.Builder
 	b.WriteString(scheme + "://")
@@ -28,7 +29,8 @@ func Expand(rawURL string, valueOf func(name string) (string, error)) (string, e
 		}
 		name, next, closed := strings.Cut(after, "}")
 		if !closed || !isVariable(name) {
-			return "", errors.New("a reference to a variable has the form ${NAME}, with letters, digits and _")
+			return "", errors.New("a reference to a variable has the form ${NAME}, with letters, " +
+				"digits and _")
 		}
 		value, err := valueOf(name)
 		if err != nil {

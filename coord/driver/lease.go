@@ -29,14 +29,17 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 	}
 	out := cfg
 	var err error
-	if out.TTL, err = pick("TTL", cfg.TTL, rules.Set.TTL, rules.Default.TTL, coord.DefaultTTL); err != nil {
+	if out.TTL, err = pick("TTL", cfg.TTL, rules.Set.TTL, rules.Default.TTL,
+		coord.DefaultTTL); err != nil {
 		return out, err
 	}
-	if out.Horizon, err = pick("Horizon", cfg.Horizon, rules.Set.Horizon, rules.Default.Horizon, coord.DefaultHorizon); err != nil {
+	if out.Horizon, err = pick("Horizon", cfg.Horizon, rules.Set.Horizon, rules.Default.Horizon,
+		coord.DefaultHorizon); err != nil {
 		return out, err
 	}
 	third := min(out.TTL, out.Horizon) / 3
-	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, rules.Set.RenewEvery, rules.Default.RenewEvery, third); err != nil {
+	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, rules.Set.RenewEvery,
+		rules.Default.RenewEvery, third); err != nil {
 		return out, err
 	}
 	err = checkLease(out, rules)
@@ -47,7 +50,8 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 }
 
 func setTwice(field string, here, there time.Duration) error {
-	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place",
+	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; "+
+		"set it in one place",
 		coord.ErrInvalid, field, here, there)
 }
 

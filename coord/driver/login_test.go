@@ -39,7 +39,8 @@ func TestLogin(t *testing.T) {
 			}
 			user, read, err := u.Login()
 			if tc.says != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "s3") {
+				if err == nil || !strings.Contains(err.Error(), tc.says) ||
+					strings.Contains(err.Error(), "s3") {
 					t.Errorf("%v; want an error that says %q", err, tc.says)
 				}
 				return
@@ -65,7 +66,8 @@ func TestLoginWithoutAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = u.Login()
-	if err == nil || !strings.Contains(err.Error(), "absolute") || strings.Contains(err.Error(), "s3cret") {
+	if err == nil || !strings.Contains(err.Error(), "absolute") ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v; want an error that wants an absolute path", err)
 	}
 	if strings.Contains(u.String(), "s3cret") {

@@ -40,7 +40,8 @@ func CheckResume(g coord.Grant, token string) error {
 }
 
 // JoinPlace makes the Place of a [coord.Description] from a kind of back end and what selects a
-// namespace in it. The order of the parts counts. If one is empty that must not be, leave the text out.
+// namespace in it. The order of the parts counts. If one is empty that must not be, leave the text
+// out.
 func JoinPlace(kind string, parts ...string) string {
 	for _, p := range parts {
 		kind += " " + strconv.Quote(p)

@@ -14,7 +14,8 @@ type Opener func(ctx context.Context, u *URL) (coord.Coordinator, error)
 // driver whose coordinators can be resumed registers what package local makes of its opener, for
 // the option state.
 func Register(scheme string, open Opener) {
-	coord.Register(scheme, func(ctx context.Context, rawURL string, o coord.OpenOptions) (coord.Coordinator, error) {
+	coord.Register(scheme, func(ctx context.Context, rawURL string,
+		o coord.OpenOptions) (coord.Coordinator, error) {
 		u, err := ParseURL(rawURL)
 		if err != nil {
 			return nil, err

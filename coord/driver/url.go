@@ -16,7 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/internal/near"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
@@ -48,7 +48,9 @@ func ParseURL(s string) (*URL, error) {
 	}
 	// With a / or ? in it that is not escaped, a password reaches into what follows.
 	if authority != "" && strings.Contains(path+query, "@") {
-		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a password / as %%2F and ? as %%3F")
+		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a " +
+			"password / " +
+			"as %%2F and ? as %%3F")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if u.User, err = parseUser(authority[:i]); err != nil {
@@ -123,7 +125,8 @@ func (u *URL) OnlyOptions(known ...string) error {
 	all := slices.Sorted(slices.Values(append(slices.Clone(known), u.taken...)))
 	for _, name := range u.optionNames() {
 		if !slices.Contains(all, name) {
-			return u.invalid("unknown option %q; known are %s%s", name, strings.Join(all, ", "), near.Hint(name, all))
+			return u.invalid("unknown option %q; known are %s%s", name, strings.Join(all, ", "),
+				spelling.DidYouMean(name, all))
 		}
 	}
 	return nil
@@ -162,7 +165,8 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(u.Option(name))
 	if err != nil || d <= 0 {
-		return 0, u.invalid("option %s is %q; it is a positive duration with a unit, for example %s", name, u.Option(name), example)
+		return 0, u.invalid("option %s is %q; it is a positive duration with a unit, for example %s",
+			name, u.Option(name), example)
 	}
 	return d, nil
 }
@@ -289,7 +293,8 @@ func checkHost(n int, h string) error {
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 || net.ParseIP(h[1:end]) == nil {
-			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets",
+			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address "+
+				"in brackets",
 				n)
 		}
 		name, port = h[1:end], h[end+1:]
@@ -302,7 +307,8 @@ func checkHost(n int, h string) error {
 	} else {
 		name, port, hasPort = strings.Cut(h, ":")
 		if strings.Contains(port, ":") {
-			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port",
+			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as "+
+				"[address]:port",
 				n, name+":...")
 		}
 	}
@@ -311,13 +317,16 @@ func checkHost(n int, h string) error {
 		return fmt.Errorf("host %d of the list has no name", n)
 	case strings.ContainsAny(name, " \t\r\n[]"):
 		return fmt.Errorf("host %d of the list, %q, contains a space or a bracket", n, name)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsPrint(r)
+	}):
 		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed",
 			n, name)
 	case !hasPort:
 		return nil
 	case port == "" || strings.Trim(port, "0123456789") != "":
-		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @",
+		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number "+
+			"from 1 to 65535, and a user and password end in @",
 			n, name)
 	}
 	if v, err := strconv.ParseUint(port, 10, 16); err != nil || v == 0 {

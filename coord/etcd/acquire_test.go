@@ -68,7 +68,8 @@ func TestAttemptsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tickets, made := resp.Kvs[0].Version, leases()-before; tickets != 1 || made != 1 {
-			t.Errorf("Acquire failed with call %d, and was made again: %d tickets and %d leases; want one each",
+			t.Errorf("Acquire failed with call %d, and was made again: %d tickets and %d leases; "+
+				"want one each",
 				n, tickets, made)
 		}
 	}

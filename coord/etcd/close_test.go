@@ -21,12 +21,12 @@ func TestWatchGoesOn(t *testing.T) {
 	proxy := proxytest.Start(t, server.Endpoint)
 	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), ns)
 	g := mustAcquire(t, c, request(1))
-	hint := c.Lost(g)
+	notice := c.Lost(g)
 	proxy.Refuse()
 	endLease(t, operator, ns, g.WorkerID)
-	proxy.Heal()
+	proxy.Restore()
 	select {
-	case <-hint:
+	case <-notice:
 	case <-time.After(callTime):
 		t.Fatal("no hint after the connection was broken")
 	}

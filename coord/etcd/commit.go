@@ -26,7 +26,8 @@ type commit struct {
 
 // Commit implements [protocol.Session]: one transaction, and a keep-alive of the lease at
 // the same time.
-func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, err error) {
+func (s *session) Commit(ctx context.Context,
+	change protocol.Change) (out protocol.Outcome, err error) {
 	c := &commit{session: s, change: change, worker: change.Worker()}
 	if c.slot, c.rest, err = encodeSlot(change.Before.Slot.Record); err != nil {
 		return out, err
@@ -62,7 +63,8 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (out proto
 	}
 	s.forget(c.lease)
 	s.checkRoom()
-	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp), Lapsed: lapsed(ctx, alive)}
+	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp),
+		Lapsed: lapsed(ctx, alive)}
 	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
 		s.revoke(ctx, id)
 	}
@@ -125,7 +127,9 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ops = append(ops, clientv3.OpPut(k.slot(c.worker), slot), clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly())) // when it was made
+		// when it was made
+		ops = append(ops, clientv3.OpPut(k.slot(c.worker), slot),
+			clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly()))
 		if rest != c.rest || !change.Before.Slot.There() {
 			ops = append(ops, clientv3.OpPut(k.holder(c.worker), rest))
 		}
@@ -151,7 +155,7 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 	if change.Meta != nil {
 		put(k.meta(), *change.Meta)
 	}
-	if change.Settle {
+	if change.NoteLineage {
 		ops = append(ops, clientv3.OpPut(k.cluster(), c.cluster()))
 	}
 	identities, identityErr := c.identities()
@@ -196,7 +200,8 @@ func (c *commit) conflict(resp *reply) (out protocol.Outcome, err error) {
 		return out, nil
 	}
 	out.Now, err = c.viewFrom(resp)
-	if err == nil && !(c.newToken() && resp.one(4) != nil) && out.Now.Meta.Version == c.change.Before.Meta.Version &&
+	if err == nil && !(c.newToken() && resp.one(4) != nil) &&
+		out.Now.Meta.Version == c.change.Before.Meta.Version &&
 		bytes.Equal(out.Now.Meta.Raw, c.change.Before.Meta.Raw) {
 		out.Conflict = protocol.ConflictSlot
 	}
@@ -209,10 +214,12 @@ func (c *commit) view(resp *reply) *protocol.View {
 	v.Position = resp.position(true)
 	if c.change.Meta != nil {
 		value, _ := protocol.Encode(*c.change.Meta) // which it was without an error
-		v.Meta = protocol.Entry[protocol.Meta]{Record: *c.change.Meta, Raw: []byte(value), Made: v.Meta.Made, Version: rev}
+		v.Meta = protocol.Entry[protocol.Meta]{Record: *c.change.Meta, Raw: []byte(value),
+			Made: v.Meta.Made, Version: rev}
 	}
 	if c.change.Slot != nil {
-		v.Slot = protocol.Entry[protocol.Slot]{Record: *c.change.Slot, Made: resp.one(0).GetCreateRevision(), Version: rev}
+		v.Slot = protocol.Entry[protocol.Slot]{Record: *c.change.Slot,
+			Made: resp.one(0).GetCreateRevision(), Version: rev}
 	}
 	switch made := ownerOf(&v).made; c.change.Owner {
 	case protocol.OwnerTaken:
@@ -230,7 +237,9 @@ func (c *commit) view(resp *reply) *protocol.View {
 // its outcome will be; nil: there is nothing to do.
 func (c *commit) keepAlive(ctx context.Context) <-chan error {
 	alive := make(chan error, 1)
-	if c.change.Owner != protocol.OwnerStays || c.lease == 0 || !c.life.Spawn(func() { alive <- c.session.keepAlive(ctx, c.lease) }) {
+	if c.change.Owner != protocol.OwnerStays || c.lease == 0 || !c.life.Spawn(func() {
+		alive <- c.session.keepAlive(ctx, c.lease)
+	}) {
 		return nil
 	}
 	return alive
@@ -243,12 +252,12 @@ func lapsed(ctx context.Context, alive <-chan error) bool {
 	if alive == nil {
 		return false
 	}
-	late := time.NewTimer(timeLeft(ctx) / 2)
-	defer late.Stop()
+	halfway := time.NewTimer(timeLeft(ctx) / 2)
+	defer halfway.Stop()
 	select {
 	case err := <-alive:
 		return errors.Is(err, rpctypes.ErrLeaseNotFound)
-	case <-late.C:
+	case <-halfway.C:
 		return false
 	}
 }
@@ -270,8 +279,8 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 const rewatch = 500 * time.Millisecond
 
 // watchOnce looks at the owner key and then watches it from there. It returns true
-// if the key is gone or on no lease any more, and false if it could not go on watching: the member has no
-// leader, or the revision was compacted away.
+// if the key is gone or on no lease any more, and false if it could not go on watching: the member
+// has no leader, or the revision was compacted away.
 func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()

@@ -32,10 +32,10 @@ func (p *pace) took(d time.Duration) {
 	p.nanos.Store(max(int64(d), old-old/8))
 }
 
-// patience is how long to wait for an answer before the request is made again, of the
+// delay is how long to wait for an answer before the request is made again, of the
 // time that is left for it: a third, and up to two thirds if the cluster is slow. To ask
 // a slow cluster again makes it slower.
-func (p *pace) patience(left time.Duration) time.Duration {
+func (p *pace) delay(left time.Duration) time.Duration {
 	//mutant:etcd-pace
 	return max(left/tries, shortestCall, min(3*time.Duration(p.nanos.Load()), left*2/tries))
 }
@@ -45,7 +45,8 @@ func (p *pace) patience(left time.Duration) time.Duration {
 // time, the request is made again while the first one goes on: a member that hangs does
 // not cost the call. The first answer counts. With repeat, a request that failed for the
 // moment is made again at once. Sent is how often the request was made.
-func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.Context) (T, error)) (answer T, sent int, err error) {
+func ask[T any](ctx context.Context, p *pace, repeat bool,
+	request func(context.Context) (T, error)) (answer T, sent int, err error) {
 	left := timeLeft(ctx)
 	type result struct {
 		answer T
@@ -70,11 +71,11 @@ func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.
 		})
 	}
 	send()
-	late := time.NewTicker(p.patience(left))
-	defer late.Stop()
+	ticker := time.NewTicker(p.delay(left))
+	defer ticker.Stop()
 	for {
 		select {
-		case <-late.C:
+		case <-ticker.C:
 			if sent < tries {
 				send()
 			}

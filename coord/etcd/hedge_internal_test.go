@@ -17,7 +17,7 @@ var errBusyNow = status.Error(codes.Unavailable, "no leader")
 // TestAsk: how often a request is made, and when there is an answer.
 func TestAsk(t *testing.T) {
 	const limit = 3 * time.Second
-	late := func(d time.Duration, err error) func(context.Context) error {
+	slow := func(d time.Duration, err error) func(context.Context) error {
 		return func(ctx context.Context) error {
 			select {
 			case <-time.After(d):
@@ -27,7 +27,7 @@ func TestAsk(t *testing.T) {
 			}
 		}
 	}
-	hangs := late(time.Hour, nil)
+	hangs := slow(time.Hour, nil)
 	wrong := errors.New("refused")
 	for _, tc := range []struct {
 		name     string
@@ -37,11 +37,11 @@ func TestAsk(t *testing.T) {
 		took     time.Duration
 		want     error
 	}{
-		{"at once", true, []func(context.Context) error{late(0, nil)}, 1, 0, nil},
+		{"at once", true, []func(context.Context) error{slow(0, nil)}, 1, 0, nil},
 		{
 			"slow, but within the time", true,
 			[]func(context.Context) error{
-				late(2900*time.Millisecond, nil), hangs,
+				slow(2900*time.Millisecond, nil), hangs,
 				hangs,
 			},
 			3, 2900 * time.Millisecond, nil,
@@ -49,7 +49,7 @@ func TestAsk(t *testing.T) {
 		{
 			"slow, and the next one slower", false,
 			[]func(context.Context) error{
-				late(1500*time.Millisecond, nil),
+				slow(1500*time.Millisecond, nil),
 				hangs,
 			},
 			2, 1500 * time.Millisecond, nil,
@@ -58,7 +58,7 @@ func TestAsk(t *testing.T) {
 			"a member that hangs", false,
 			[]func(context.Context) error{
 				hangs,
-				late(10*time.Millisecond, nil),
+				slow(10*time.Millisecond, nil),
 			},
 			2, 1010 * time.Millisecond, nil,
 		},
@@ -66,7 +66,7 @@ func TestAsk(t *testing.T) {
 			"two members that hang", true,
 			[]func(context.Context) error{
 				hangs, hangs,
-				late(10*time.Millisecond, nil),
+				slow(10*time.Millisecond, nil),
 			},
 			3, 2010 * time.Millisecond, nil,
 		},
@@ -78,23 +78,23 @@ func TestAsk(t *testing.T) {
 		},
 		{
 			"fails for the moment", true,
-			[]func(context.Context) error{late(0, errBusyNow), late(0, nil)},
+			[]func(context.Context) error{slow(0, errBusyNow), slow(0, nil)},
 			2, 0, nil,
 		},
 		{
 			"fails for the moment, and is not to be repeated", false,
-			[]func(context.Context) error{late(0, errBusyNow)},
+			[]func(context.Context) error{slow(0, errBusyNow)},
 			1, 0, errBusyNow,
 		},
 		{
 			"fails while another is under way", false,
 			[]func(context.Context) error{
-				late(1500*time.Millisecond, errBusyNow),
-				late(900*time.Millisecond, nil),
+				slow(1500*time.Millisecond, errBusyNow),
+				slow(900*time.Millisecond, nil),
 			},
 			2, 1900 * time.Millisecond, nil,
 		},
-		{"fails for good", true, []func(context.Context) error{late(0, wrong)}, 1, 0, wrong},
+		{"fails for good", true, []func(context.Context) error{slow(0, wrong)}, 1, 0, wrong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,17 +140,17 @@ func TestAskWithoutDeadline(t *testing.T) {
 func TestPace(t *testing.T) {
 	p := new(pace)
 	const left = 3 * time.Second
-	if got := p.patience(left); got != time.Second {
+	if got := p.delay(left); got != time.Second {
 		t.Errorf("a cluster of which nothing is known is asked again after %v", got)
 	}
 	p.took(1500 * time.Millisecond)
-	if got := p.patience(left); got != 2*time.Second {
+	if got := p.delay(left); got != 2*time.Second {
 		t.Errorf("a cluster that takes 1.5s is asked again after %v", got)
 	}
 	for range 20 {
 		p.took(time.Millisecond)
 	}
-	if got := p.patience(left); got != time.Second {
+	if got := p.delay(left); got != time.Second {
 		t.Errorf("a cluster that is fast again is asked again after %v", got)
 	}
 }

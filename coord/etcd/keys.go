@@ -21,7 +21,8 @@ const taken = "segments"
 // checkNamespace refuses a namespace that this driver cannot use.
 func checkNamespace(namespace string) error {
 	if namespace == taken {
-		return fmt.Errorf("%w: the namespace is %q, which in etcd is where the numbers of segments lie; take another name", coord.ErrInvalid, namespace)
+		return fmt.Errorf("%w: the namespace is %q, which in etcd is where the numbers of segments lie; "+
+			"take another name", coord.ErrInvalid, namespace)
 	}
 	return driver.CheckNamespace(namespace)
 }
@@ -71,7 +72,8 @@ func (k keyspace) unused() []clientv3.Cmp {
 
 // noMeta is the error of a namespace of which only the rest is there.
 func (k keyspace) noMeta() error {
-	return damaged(k.meta(), errors.New("the key is missing and there are slots, or "+k.former()+" of a version of unalike before the first release"))
+	return damaged(k.meta(), errors.New("the key is missing and there are slots, or "+k.former()+
+		" of a version of unalike before the first release"))
 }
 
 // digits prints a worker ID so that the order of keys is that of worker IDs.
@@ -82,7 +84,8 @@ func workerOf(folder, key string) (int, error) {
 	s, ok := strings.CutPrefix(key, folder)
 	n, err := strconv.ParseInt(s, 10, 32)
 	if !ok || err != nil || n < 0 || digits(int(n)) != s {
-		return 0, damaged(key, fmt.Errorf("the key is not one of this driver: after %q it has ten digits", folder))
+		return 0, damaged(key, fmt.Errorf("the key is not one of this driver: after %q it has ten digits",
+			folder))
 	}
 	return int(n), nil
 }

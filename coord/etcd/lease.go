@@ -22,7 +22,8 @@ import (
 type lease struct {
 	id    clientv3.LeaseID // 0: there is none
 	alive time.Time        // when it was last seen, monotonic; zero: it may not be made yet
-	sent  bool             // it may carry an owner key: the answer to that transaction was lost, or is awaited
+	// it may carry an owner key: the answer to that transaction was lost, or is awaited
+	sent bool
 }
 
 // needLease returns a lease to put an owner key on, and makes it if need be.
@@ -90,7 +91,8 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 				return
 			}
 			all[i] = protocol.Lease{
-				Worker: h.Worker, Mark: strconv.FormatInt(h.Changed, 10), Renewed: mark.Renewed, TTL: mark.Lease(),
+				Worker: h.Worker, Mark: strconv.FormatInt(h.Changed, 10), Renewed: mark.Renewed,
+				TTL:  mark.Lease(),
 				Left: s.remaining(ctx, lease, mark.Lease()),
 			}
 		})
@@ -105,7 +107,8 @@ const askedAtOnce = 9
 // grantLease makes the lease id, which lasts ttl. Doing it twice does no harm.
 func (st *store) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {
 	_, _, err := request(ctx, st, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
-		resp, err := clientv3.RetryLeaseClient(st.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
+		resp, err := clientv3.RetryLeaseClient(st.client).LeaseGrant(ctx,
+			&pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
 		return resp, clientv3.ContextError(ctx, err)
 	})
 	if errors.Is(err, rpctypes.ErrLeaseExist) {
@@ -121,7 +124,8 @@ func newLeaseID() clientv3.LeaseID { return clientv3.LeaseID(1 + rand.Int64N(mat
 // keepAlive renews a lease. The stream of Client.KeepAlive has no deadline, so that a
 // member that hangs would cost the lease.
 func (st *store) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
-	_, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
+	_, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse,
+		error) {
 		return st.client.KeepAliveOnce(ctx, lease)
 	})
 	return err
@@ -129,10 +133,12 @@ func (st *store) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
 
 // remaining returns how long a lease lasts at the longest if nobody renews it; ttl if
 // the cluster does not say.
-func (st *store) remaining(ctx context.Context, lease clientv3.LeaseID, ttl time.Duration) time.Duration {
-	resp, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
-		return st.client.TimeToLive(ctx, lease)
-	})
+func (st *store) remaining(ctx context.Context, lease clientv3.LeaseID,
+	ttl time.Duration) time.Duration {
+	resp, _, err := request(ctx, st, true,
+		func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+			return st.client.TimeToLive(ctx, lease)
+		})
 	if err != nil {
 		return ttl + revokeTime
 	}

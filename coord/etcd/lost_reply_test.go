@@ -122,11 +122,11 @@ func TestLateRevoke(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	direct, ns := server.Client(t), rand.Text()
-	late := make(chan struct{})
+	delayed := make(chan struct{})
 	a := newCoordinator(t, server.Client(t,
 		intercept(func(_ context.Context, method string, _ any, call func() error) error {
 			if method == "LeaseRevoke" {
-				<-late
+				<-delayed
 			}
 			return call()
 		})), ns)
@@ -151,7 +151,7 @@ func TestLateRevoke(t *testing.T) {
 	}
 	put(good)
 	g = mustAcquire(t, b, req)
-	close(late)
+	close(delayed)
 	if err := a.Close(); err != nil { // waits for what is done in the background
 		t.Fatal(err)
 	}

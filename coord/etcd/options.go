@@ -54,7 +54,8 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -68,7 +69,8 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what etcd would round. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Second != 0 {
-		return fmt.Errorf("%w: TTL is %v; etcd keeps leases by whole seconds, at least %v", coord.ErrInvalid, ttl, MinTTL)
+		return fmt.Errorf("%w: TTL is %v; etcd keeps leases by whole seconds, at least %v",
+			coord.ErrInvalid, ttl, MinTTL)
 	}
 	return nil
 }
@@ -87,10 +89,13 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	if err != nil {
 		return nil, err
 	}
-	st := &store{client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger), room: room{next: lifetime.Now().Add(roomEvery)}}
+	st := &store{client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger),
+		room: quotaCheck{next: lifetime.Now().Add(roomEvery)}}
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace,
+		Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Outlives: true, Clock: opts.Clock,
+		Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ func (k keyspace) slotOf(slot, rest *mvccpb.KeyValue) (e protocol.Entry[protocol
 		return e, err
 	}
 	if rest == nil {
-		return e, damaged(k.holder(worker), errors.New("the key is missing, and "+string(slot.Key)+" is there"))
+		return e, damaged(k.holder(worker),
+			errors.New("the key is missing, and "+string(slot.Key)+" is there"))
 	}
 	w, err := decode[window](string(slot.Key), slot.Value)
 	if err != nil {
@@ -61,10 +62,12 @@ func (k keyspace) slotOf(slot, rest *mvccpb.KeyValue) (e protocol.Entry[protocol
 	if err != nil {
 		return e, err
 	}
-	e = protocol.Entry[protocol.Slot]{Record: h.Slot, Made: slot.CreateRevision, Version: slot.ModRevision}
+	e = protocol.Entry[protocol.Slot]{Record: h.Slot, Made: slot.CreateRevision,
+		Version: slot.ModRevision}
 	e.Record.NotBefore, e.Record.NotAfter, e.Record.Renewed = w.NotBefore, w.NotAfter, w.Renewed
 	if e.Record.Worker != worker {
-		return e, damaged(string(rest.Key), fmt.Errorf("worker is %d and the key is that of %d", e.Record.Worker, worker))
+		return e, damaged(string(rest.Key), fmt.Errorf("worker is %d and the key is that of %d",
+			e.Record.Worker, worker))
 	}
 	if err := e.Record.Check(); err != nil {
 		return e, damaged(string(slot.Key), fmt.Errorf("with %s: %w", rest.Key, err))
@@ -103,5 +106,6 @@ func decode[R protocol.Record](key string, b []byte) (R, error) {
 
 // damaged is the error of a key whose value this driver cannot have written.
 func damaged(key string, err error) error {
-	return fmt.Errorf("%w etcd key %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, key, err)
+	return fmt.Errorf("%w etcd key %q: %w; it is not overwritten: restore it from a backup, or use "+
+		"another namespace", coord.ErrInvalid, key, err)
 }

@@ -43,7 +43,8 @@ func (r *reply) one(i int) *mvccpb.KeyValue {
 
 // position is what an answer tells of the history of the cluster.
 func (r *reply) position(wrote bool) protocol.Position {
-	return protocol.Position{Lineage: clusterName(r.header.GetClusterId()), Number: r.header.GetRevision(), Wrote: wrote}
+	return protocol.Position{Lineage: clusterName(r.header.GetClusterId()),
+		Number: r.header.GetRevision(), Wrote: wrote}
 }
 
 // clusterName is what is stored of a cluster's ID.
@@ -55,9 +56,13 @@ func (st *store) cluster() string { return clusterName(st.known.Load()) }
 // transact does then if what is compared holds, and orElse otherwise, in one atomic step.
 // It may be sent more than once: whoever writes compares what the first one changes.
 // Reading twice does no harm, so a broken connection is given another chance then.
-func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*reply, error) {
-	writes := slices.ContainsFunc(slices.Concat(then, orElse), func(op clientv3.Op) bool { return !op.IsGet() })
-	resp, sent, err := request(ctx, st, !writes, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then,
+	orElse []clientv3.Op) (*reply, error) {
+	writes := slices.ContainsFunc(slices.Concat(then, orElse), func(op clientv3.Op) bool {
+		return !op.IsGet()
+	})
+	resp, sent, err := request(ctx, st, !writes, func(ctx context.Context) (*clientv3.TxnResponse,
+		error) {
 		return st.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
 	})
 	if err != nil {
@@ -68,7 +73,8 @@ func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then, orE
 		ops = then
 	}
 	if len(resp.Responses) != len(ops) {
-		return nil, fmt.Errorf("etcd has answered %d operations of a transaction with %d", len(resp.Responses), len(ops))
+		return nil, fmt.Errorf("etcd has answered %d operations of a transaction with %d",
+			len(resp.Responses), len(ops))
 	}
 	st.known.Store(resp.Header.GetClusterId())
 	out := &reply{header: resp.Header, done: resp.Succeeded, repeated: sent > 1}
@@ -86,7 +92,8 @@ func (st *store) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) 
 }
 
 // request is ask with what surrounds every request.
-func request[T any](ctx context.Context, st *store, repeat bool, do func(context.Context) (T, error)) (answer T, sent int, err error) {
+func request[T any](ctx context.Context, st *store, repeat bool,
+	do func(context.Context) (T, error)) (answer T, sent int, err error) {
 	st.reconnect.Before(st.client)
 	answer, sent, err = ask(ctx, &st.pace, repeat, do)
 	if err != nil && transient(err) {
@@ -118,9 +125,11 @@ func (st *store) explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, st.client))
+		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "),
+			err, etcdclient.Trouble(ctx, st.client))
 	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, st.client))
+		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err,
+			etcdclient.Trouble(ctx, st.client))
 	}
 	return err
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // slowly returns a coordinator whose cluster answers so late, and what makes it late.
-func slowly(t *testing.T, late time.Duration) (*etcd.Coordinator, *proxytest.Proxy) {
+func slowly(t *testing.T, delay time.Duration) (*etcd.Coordinator, *proxytest.Proxy) {
 	t.Helper()
 	proxy := proxytest.Start(t, etcdtest.Start(t).Endpoint)
 	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), rand.Text())
 	if _, err := c.Inspect(within(t)); err != nil { // there is a connection
 		t.Fatal(err)
 	}
-	proxy.Delay(late)
+	proxy.Delay(delay)
 	return c, proxy
 }
 
@@ -30,10 +30,10 @@ func slowly(t *testing.T, late time.Duration) (*etcd.Coordinator, *proxytest.Pro
 // renewal one.
 func TestSlowCluster(t *testing.T) {
 	t.Parallel()
-	const late = 1500 * time.Millisecond
-	c, _ := slowly(t, late)
+	const delay = 1500 * time.Millisecond
+	c, _ := slowly(t, delay)
 	within := func(answers time.Duration) context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), answers*late)
+		ctx, cancel := context.WithTimeout(t.Context(), answers*delay)
 		t.Cleanup(cancel)
 		return ctx
 	}

@@ -30,7 +30,7 @@ type store struct {
 	reconnect etcdclient.Reconnect
 	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 	log       *slog.Logger
-	room      room
+	room      quotaCheck
 }
 
 // Open implements [protocol.Store].
@@ -112,7 +112,8 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 // gets are the operations that read a view; viewFrom reads their answers.
 func (s *session) gets(worker int) []clientv3.Op {
 	return []clientv3.Op{
-		clientv3.OpGet(s.keys.meta()), clientv3.OpGet(s.keys.owner(worker)), clientv3.OpGet(s.keys.slot(worker)), clientv3.OpGet(s.keys.holder(worker)),
+		clientv3.OpGet(s.keys.meta()), clientv3.OpGet(s.keys.owner(worker)),
+		clientv3.OpGet(s.keys.slot(worker)), clientv3.OpGet(s.keys.holder(worker)),
 	}
 }
 
@@ -126,7 +127,8 @@ func (s *session) viewFrom(resp *reply) (*protocol.View, error) {
 	if kv := resp.one(1); kv != nil {
 		v.Owned, v.Lease = true, ownerKey{kv.CreateRevision, clientv3.LeaseID(kv.Lease)}
 	}
-	if v.Slot, err = s.keys.slotOf(resp.one(2), resp.one(3)); err == nil && !v.Meta.There() && v.Slot.There() {
+	if v.Slot, err = s.keys.slotOf(resp.one(2), resp.one(3)); err == nil && !v.Meta.There() &&
+		v.Slot.There() {
 		err = s.keys.noMeta()
 	}
 	return v, err
@@ -208,7 +210,8 @@ func (s *session) CheckLineages(ctx context.Context) error {
 		said = append(said, fmt.Sprintf("%s is of cluster %x", endpoint, id))
 	}
 	if len(ids) > 1 { //mutant:etcd-clusters
-		return fmt.Errorf("%w: the endpoints belong to different etcd clusters: %s; name the members of one", coord.ErrInvalid, strings.Join(said, ", "))
+		return fmt.Errorf("%w: the endpoints belong to different etcd clusters: %s; name the "+
+			"members of one", coord.ErrInvalid, strings.Join(said, ", "))
 	}
 	return nil
 }

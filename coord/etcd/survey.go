@@ -14,9 +14,11 @@ import (
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	k, share := s.keys, clientv3.OpGet(s.keys.owners(), clientv3.WithPrefix())
 	if ask.Share.Count != 0 {
-		share = clientv3.OpGet(k.owner(ask.Share.First), clientv3.WithRange(k.owner(ask.Share.First+ask.Share.Count)))
+		share = clientv3.OpGet(k.owner(ask.Share.First),
+			clientv3.WithRange(k.owner(ask.Share.First+ask.Share.Count)))
 	}
-	ops := []clientv3.Op{clientv3.OpGet(k.meta()), clientv3.OpGet(k.cluster()), clientv3.OpGet(k.ticket()), share}
+	ops := []clientv3.Op{clientv3.OpGet(k.meta()), clientv3.OpGet(k.cluster()),
+		clientv3.OpGet(k.ticket()), share}
 	if ask.Token == "" {
 		ops = append(ops, clientv3.OpGet(k.slots(), clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	} else {
@@ -38,7 +40,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		if err != nil {
 			return nil, err
 		}
-		absent = append(absent, clientv3.Compare(clientv3.CreateRevision(k.meta()), "=", 0)) // first, as the others take longer
+		// first, as the others take longer
+		absent = append(absent, clientv3.Compare(clientv3.CreateRevision(k.meta()), "=", 0))
 		absent = append(absent, k.unused()...)
 		ops, orElse = slices.Insert(slices.Clone(ops), 0, clientv3.OpPut(k.meta(), fresh)), ops
 	}

@@ -15,10 +15,12 @@ func TestTLS(t *testing.T) {
 	servers, mine := ca.Issue(t), ca.Issue(t)
 	server := etcdtest.StartTLS(t, etcdtest.TLS{CA: ca.Path, Cert: servers.Cert, Key: servers.Key})
 	for name, tc := range map[string]struct{ url, says string }{
-		"all right":             {"etcds://" + server.Endpoint + "/ns?ca=" + ca.Path + "&cert=" + mine.Cert + "&key=" + mine.Key, ""},
+		"all right": {"etcds://" + server.Endpoint + "/ns?ca=" + ca.Path + "&cert=" +
+			mine.Cert + "&key=" + mine.Key, ""},
 		"no client certificate": {"etcds://" + server.Endpoint + "/ns?ca=" + ca.Path, server.Endpoint},
-		"unknown authority":     {"etcds://" + server.Endpoint + "/ns?cert=" + mine.Cert + "&key=" + mine.Key, "unknown authority"},
-		"no TLS":                {"etcd://" + server.Endpoint + "/ns", server.Endpoint},
+		"unknown authority": {"etcds://" + server.Endpoint + "/ns?cert=" + mine.Cert + "&key=" +
+			mine.Key, "unknown authority"},
+		"no TLS": {"etcd://" + server.Endpoint + "/ns", server.Endpoint},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -48,7 +48,8 @@ type target struct {
 // parse reads a URL; errors without coord.ErrInvalid lack the words "etcd URL".
 func parse(u *driver.URL) (target, error) {
 	var t target
-	if err := u.CheckOptions(append([]string{"ca", "cert", "key", "skew"}, driver.LoginOptions...)...); err != nil {
+	if err := u.CheckOptions(append([]string{"ca", "cert", "key", "skew"},
+		driver.LoginOptions...)...); err != nil {
 		return t, err
 	}
 	if len(u.Hosts) == 0 {
@@ -56,7 +57,8 @@ func parse(u *driver.URL) (target, error) {
 	}
 	namespace, ok := strings.CutPrefix(u.Path, "/")
 	if !ok || namespace == "" {
-		return t, fmt.Errorf("there is no namespace; write %s://%s/namespace", u.Scheme, strings.Join(u.Hosts, ","))
+		return t, fmt.Errorf("there is no namespace; write %s://%s/namespace", u.Scheme,
+			strings.Join(u.Hosts, ","))
 	}
 	if err := checkNamespace(namespace); err != nil {
 		return t, err

@@ -37,26 +37,32 @@ func TestLeaseTimes(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	junk, old := drivertest.BadFiles(t)
 	drivertest.BadURLs(t, map[string]string{
-		"etcd3://h/ns":                    "unknown scheme",
-		"etcd:///ns":                      "there is no host; write etcd://host1:2379,host2:2379/namespace",
-		"etcd://h":                        "no namespace",
-		"etcd://h/a/b":                    "namespace",
-		"etcd://h/segments":               `the namespace is "segments", which in etcd is where the numbers of segments lie; take another name`,
-		"etcd://h,h:2379/ns":              "twice",
-		"etcd://h/ns?colour=red":          "known are ca, cert",
-		"etcd://h/ns?ttl=10":              "unit",
-		"etcd://h/ns?ttl=2500ms":          "2.5s; etcd keeps leases by whole seconds",
-		"etcd://h/ns?ttl=1s":              "at least 2s",
-		"etcd://h/ns?horizon=25h":         "at most 24h0m0s",
-		"etcd://h/ns?skew=-1s":            `option skew is "-1s"; it is a positive duration with a unit, for example 1s`,
-		"etcd://h/ns?skew=5m":             "SkewBound is 5m0s; it is positive and less than 2m0s",
-		"etcd://user@h/ns":                "a user and a password belong together; write user:password@, or user@ and option password_file, or neither",
-		"etcd://:secret@h/ns":             "password",
-		"etcd://h/ns?ca=x":                "etcds://",
-		"etcds://h/ns?cert=x":             "options cert and key belong together; give both, or neither",
-		"etcds://h/ns?ca=/no/such/file":   "no such file",
-		"etcds://h/ns?ca=" + junk:         "no certificate",
-		"etcds://h/ns?cert=/no&key=/such": "no such file",
+		"etcd3://h/ns": "unknown scheme",
+		"etcd:///ns": "there is no host; write " +
+			"etcd://host1:2379,host2:2379/namespace",
+		"etcd://h":     "no namespace",
+		"etcd://h/a/b": "namespace",
+		"etcd://h/segments": `the namespace is "segments", which in ` +
+			`etcd is where the numbers of segments lie; take another name`,
+		"etcd://h,h:2379/ns":      "twice",
+		"etcd://h/ns?colour=red":  "known are ca, cert",
+		"etcd://h/ns?ttl=10":      "unit",
+		"etcd://h/ns?ttl=2500ms":  "2.5s; etcd keeps leases by whole seconds",
+		"etcd://h/ns?ttl=1s":      "at least 2s",
+		"etcd://h/ns?horizon=25h": "at most 24h0m0s",
+		"etcd://h/ns?skew=-1s": `option skew is "-1s"; it is a positive ` +
+			`duration with a unit, for example 1s`,
+		"etcd://h/ns?skew=5m": "SkewBound is 5m0s; it is positive and " +
+			"less than 2m0s",
+		"etcd://user@h/ns": "a user and a password belong together; " +
+			"write user:password@, or user@ and option password_file, or neither",
+		"etcd://:secret@h/ns": "password",
+		"etcd://h/ns?ca=x":    "etcds://",
+		"etcds://h/ns?cert=x": "options cert and key belong together; " +
+			"give both, or neither",
+		"etcds://h/ns?ca=/no/such/file":                     "no such file",
+		"etcds://h/ns?ca=" + junk:                           "no certificate",
+		"etcds://h/ns?cert=/no&key=/such":                   "no such file",
 		"etcds://h/ns?cert=" + old.Cert + "&key=" + old.Key: "valid from",
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
-// BenchmarkRenew renews one of 64 worker IDs in a file. Most of it is what the disk takes for two syncs.
+// BenchmarkRenew renews one of 64 worker IDs in a file. Most of it is what the disk takes for two
+// syncs.
 func BenchmarkRenew(b *testing.B) {
 	c, err := open(filepath.Join(b.TempDir(), "ids"), Options{}, false)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
-// TestClockSteps: the machine's clock is set forward and back by an hour, under a generator and before
-// the next one. Service goes on by itself, and no ID comes twice.
+// TestClockSteps: the machine's clock is set forward and back by an hour, under a generator and
+// before the next one. Service goes on by itself, and no ID comes twice.
 func TestClockSteps(t *testing.T) {
 	for name, steps := range map[string][]time.Duration{
 		"forward and back": {time.Hour, -time.Hour},

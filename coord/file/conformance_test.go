@@ -32,7 +32,9 @@ func harness(tb testing.TB) coordtest.Harness {
 		Client: participant(path), OtherNamespace: participant(path + "-other"), Sticky: true,
 		Expire: func(tb testing.TB, g coord.Grant) {
 			tb.Helper()
-			edit(tb, path, "marks", func(marks map[string]json.RawMessage) { delete(marks, strconv.Itoa(g.WorkerID)) })
+			edit(tb, path, "marks", func(marks map[string]json.RawMessage) {
+				delete(marks, strconv.Itoa(g.WorkerID))
+			})
 		},
 		RaiseFloor: func(tb testing.TB, tick int64) {
 			tb.Helper()

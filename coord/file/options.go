@@ -65,7 +65,8 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock,
+		Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +75,16 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	store := filestore.New(filestore.Options{Path: path, Namespace: opts.Namespace, Clock: common.Clock, Leases: leases})
+	store := filestore.New(filestore.Options{Path: path, Namespace: opts.Namespace,
+		Clock: common.Clock, Leases: leases})
 	c, err := protocol.New(store, protocol.Settings{
-		Driver: "file", Title: "the file", Namespace: opts.Namespace, Place: driver.JoinPlace("file", place, opts.Namespace),
+		Driver: "file", Title: "the file", Namespace: opts.Namespace,
+		Place: driver.JoinPlace("file", place, opts.Namespace),
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
-		MinTTL: MinTTL, MaxHorizon: MaxHorizon, ShortOnly: "what a file that was lost may have said is waited out at each start with a new one",
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: forgets, Clock: common.Clock, Logger: common.Logger,
+		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		ShortOnly: "what a file that was lost may have said is waited out at each start with a new one",
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: forgets, Clock: common.Clock,
+		Logger: common.Logger,
 	})
 	if err != nil {
 		return nil, err

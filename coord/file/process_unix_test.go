@@ -55,10 +55,11 @@ func ids(c *drivertest.Child, each func(id int64)) (said string) {
 	return said
 }
 
-// TestCrowd: as many processes as there are worker IDs start on a new file at once, and have one each.
-// One more is told at once that there is none.
+// TestCrowd: as many processes as there are worker IDs start on a new file at once, and have one
+// each. One more is told at once that there is none.
 func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for a machine
-	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=5m" // nothing ends because the machine is slow
+	// nothing ends because the machine is slow
+	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=5m"
 	began := time.Now()
 	var mu sync.Mutex
 	var served sync.WaitGroup
@@ -84,7 +85,8 @@ func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for
 		})
 	}
 	served.Wait()
-	t.Logf("%d processes were started within %v and served within %v", workers, started, time.Since(began))
+	t.Logf("%d processes were started within %v and served within %v", workers, started,
+		time.Since(began))
 	if len(held) != workers {
 		t.Errorf("%d worker IDs are held by %d processes: %v", len(held), workers, held)
 	}
@@ -96,13 +98,14 @@ func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for
 	began = time.Now()
 	g, err := c.Acquire(t.Context(), request(workers))
 	t.Logf("one more was told after %v: %v", time.Since(began), err)
-	if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != workers || full.Soonest.IsZero() {
+	if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != workers ||
+		full.Soonest.IsZero() {
 		t.Errorf("one more: %v, %v", g, err)
 	}
 }
 
-// TestKillAll kills all processes at arbitrary points, again and again: no ID comes twice, and those who
-// come next are served.
+// TestKillAll kills all processes at arbitrary points, again and again: no ID comes twice, and
+// those who come next are served.
 func TestKillAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: it starts 60 processes; make check does")
@@ -172,7 +175,9 @@ func TestStoppedInsideTheLock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = c.Acquire(ctx, request(4))
-	if want := fmt.Sprintf("%s.lock is locked by process %d; if that process is stopped, let it go on or end it", path, child.PID()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("%s.lock is locked by process %d; if that process is stopped, let it go "+
+		"on or end it", path, child.PID()); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v; want %q", err, want)
 	}
 	if err := syscall.Kill(child.PID(), syscall.SIGCONT); err != nil {
@@ -181,8 +186,8 @@ func TestStoppedInsideTheLock(t *testing.T) {
 	drivertest.MustAcquire(t, c, request(4))
 }
 
-// TestPermissionDenied needs a process of its own, because nothing is denied to root, who may run the
-// tests.
+// TestPermissionDenied needs a process of its own, because nothing is denied to root, who may run
+// the tests.
 func TestPermissionDenied(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

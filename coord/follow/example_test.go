@@ -21,7 +21,8 @@ func Example() {
 			return err
 		}
 		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders",
+			coord.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -11,14 +11,16 @@ import (
 )
 
 func TestFollow(t *testing.T) {
-	prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 1<<40).add(7, coord.SlotFree, 900)
+	prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 1<<40).add(7,
+		coord.SlotFree, 900)
 	next := &ledger{}
 	for range 2 { // repeating it is safe
 		floor, err := follow.Namespace(t.Context(), next, prev, followSpace())
 		if err != nil || !next.from(901) || !floor.Equal(next.micro(next.floor)) {
 			t.Fatalf("Follow: %v, %v; the floor is %d, want 901", floor, err, next.floor)
 		}
-		if len(next.slots) != 1 || next.slots[0].WorkerID != 3 || next.slots[0].State != coord.SlotRetired {
+		if len(next.slots) != 1 || next.slots[0].WorkerID != 3 ||
+			next.slots[0].State != coord.SlotRetired {
 			t.Fatalf("slots of the new namespace: %+v; want worker ID 3 retired", next.slots)
 		}
 	}
@@ -29,7 +31,8 @@ func TestFollow(t *testing.T) {
 	other := existing().add(0, coord.SlotFree, 700)
 	other.nonce = "other"
 	for range 2 {
-		if _, err := follow.Namespace(t.Context(), next, other, followSpace()); err != nil || next.floor < 901 || next.floor > 2901 {
+		if _, err := follow.Namespace(t.Context(), next, other, followSpace()); err != nil ||
+			next.floor < 901 || next.floor > 2901 {
 			t.Errorf("following a second one: %v, floor %d; want 901", err, next.floor)
 		}
 	}
@@ -42,16 +45,20 @@ func TestFollowFloor(t *testing.T) {
 	prev.floor = 5000
 	next := &ledger{}
 	for range 2 {
-		if floor, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil || !floor.Equal(next.micro(next.floor)) || !next.from(5001) {
-			t.Errorf("following a floor at the end of tick 5000: %v, %v, floor %d; want 5001", floor, err, next.floor)
+		if floor, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil ||
+			!floor.Equal(next.micro(next.floor)) || !next.from(5001) {
+			t.Errorf("following a floor at the end of tick 5000: %v, %v, floor %d; want 5001", floor, err,
+				next.floor)
 		}
 	}
 	unlucky := existing() // a loss has raised its floor, nobody has asked for that
 	unlucky.floor, unlucky.lost = 9000, 9000
 	careful := existing() // an operator has raised its floor, and to nothing else than a move would
 	careful.nonce, careful.floor, careful.base = "other", next.floor, next.floor
-	for what, stranger := range map[string]*ledger{"new": {}, "that has lost something": unlucky, "in quarantine": careful} {
-		if _, err := follow.Namespace(t.Context(), stranger, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
+	for what, stranger := range map[string]*ledger{"new": {}, "that has lost something": unlucky,
+		"in quarantine": careful} {
+		if _, err := follow.Namespace(t.Context(), stranger, prev, followSpace()); !errors.Is(err,
+			coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
 			t.Errorf("a second namespace, %s, follows it: %v", what, err)
 		}
 	}
@@ -65,13 +72,25 @@ func TestFollowRefuses(t *testing.T) {
 		kind       error
 		want       string
 	}{
-		{"held", &ledger{}, existing().add(0, coord.SlotFree, 5).add(4, coord.SlotHeld, 9), coord.ErrInvalid, `these worker IDs are held: 4 (by "host:1"); stop the generators first`},
-		{"empty", &ledger{}, existing(), coord.ErrInvalid, "no worker ID was ever granted in this namespace"},
-		{"unreadable", &ledger{}, func() *ledger { l := existing().add(0, coord.SlotFree, 5); l.unreadable = broken; return l }(), broken, "not all worker IDs can be read"},
-		{"used", existing().add(2, coord.SlotFree, 5), existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, `the new namespace is in use: these worker IDs were granted in it already: 2 (by "host:1")`},
-		{"used and retired", existing().add(2, coord.SlotRetired, 5), existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, "the new namespace is in use"},
-		{"layout", &ledger{}, alien(), coord.ErrLayoutMismatch, "it has layout other, the new namespace f"},
-		{"no record", &ledger{}, &ledger{slots: existing().add(0, coord.SlotFree, 5).slots}, coord.ErrInvalid, "its own record is gone"},
+		{"held", &ledger{}, existing().add(0, coord.SlotFree, 5).add(4, coord.SlotHeld, 9),
+			coord.ErrInvalid, `these worker IDs are held: 4 (by "host:1"); stop the generators first`},
+		{"empty", &ledger{}, existing(), coord.ErrInvalid,
+			"no worker ID was ever granted in this namespace"},
+		{"unreadable", &ledger{}, func() *ledger {
+			l := existing().add(0, coord.SlotFree, 5)
+			l.unreadable = broken
+			return l
+		}(), broken, "not all worker IDs can be read"},
+		{"used", existing().add(2, coord.SlotFree, 5), existing().add(0, coord.SlotFree, 5),
+			coord.ErrInvalid, `the new namespace is in use: these worker IDs were granted in it ` +
+				`already: 2 ` +
+				`(by "host:1")`},
+		{"used and retired", existing().add(2, coord.SlotRetired, 5),
+			existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, "the new namespace is in use"},
+		{"layout", &ledger{}, alien(), coord.ErrLayoutMismatch,
+			"it has layout other, the new namespace f"},
+		{"no record", &ledger{}, &ledger{slots: existing().add(0, coord.SlotFree, 5).slots},
+			coord.ErrInvalid, "its own record is gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := follow.Namespace(t.Context(), tt.next, tt.prev, followSpace())
@@ -88,26 +107,30 @@ func TestFollowRefuses(t *testing.T) {
 	for id := range 12 {
 		prev.add(id, coord.SlotHeld, 9)
 	}
-	if _, err := follow.EndOf(t.Context(), prev, followSpace()); !errors.As(err, &held) || len(held.Slots) != 12 || !strings.Contains(err.Error(), "and 4 more") {
+	if _, err := follow.EndOf(t.Context(), prev, followSpace()); !errors.As(err, &held) ||
+		len(held.Slots) != 12 || !strings.Contains(err.Error(), "and 4 more") {
 		t.Errorf("EndOf with 12 held: %v", err)
 	}
 }
 
 func TestFollowNeedsInterfaces(t *testing.T) {
-	var bare struct{ coord.Coordinator }
+	var plain struct{ coord.Coordinator }
 	wantInvalid := func(what, want string, next, prev coord.Coordinator) {
 		t.Helper()
-		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err,
+			coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", what, err, want)
 		}
 	}
 	full := existing().add(0, coord.SlotFree, 5)
-	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Admin", bare, full)
-	wantInvalid("an old namespace that cannot be listed", "cannot list its worker IDs", &ledger{}, bare)
+	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Admin", plain, full)
+	wantInvalid("an old namespace that cannot be listed", "cannot list its worker IDs", &ledger{},
+		plain)
 	if n := full.writes(); n != 0 {
 		t.Errorf("%d writes to a namespace that cannot be moved: %v", n, full.calls)
 	}
-	if _, err := follow.Namespace(t.Context(), &ledger{}, existing().add(0, coord.SlotFree, 5), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
+	if _, err := follow.Namespace(t.Context(), &ledger{}, existing().add(0, coord.SlotFree, 5),
+		coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("no layout: %v", err)
 	}
 }
@@ -125,7 +148,8 @@ func TestFollowNewLayout(t *testing.T) {
 	for _, slots := range [][]coord.Slot{nil, {{WorkerID: 3, State: coord.SlotRetired}}} {
 		next := alien()
 		next.slots = slots
-		if _, err := follow.Namespace(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+		if _, err := follow.Namespace(t.Context(), next, existing().add(0, coord.SlotFree, 5),
+			followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
 			t.Errorf("with %v: %v", slots, err)
 		}
 	}
@@ -137,7 +161,8 @@ func TestFollowSeesOthers(t *testing.T) {
 	for _, tt := range []struct {
 		call string
 		n    int
-	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}, {"Quarantine", 2}, {"Retire", 2}, {"List", 3}} {
+	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}, {"Quarantine", 2}, {"Retire", 2},
+		{"List", 3}} {
 		prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
 		next := existing()
 		next.before = func(call string, n int) error {
@@ -146,7 +171,8 @@ func TestFollowSeesOthers(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) {
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err,
+			coord.ErrInvalid) {
 			t.Errorf("a grant in the new namespace before %s: %v; want it to be noticed", tt.call, err)
 		}
 		if early := tt.n == 1 || tt.call == "List" && tt.n == 2; early && prev.floor != 0 {
@@ -163,11 +189,18 @@ func TestFollowSeesReturn(t *testing.T) {
 		floor   int64 // where the old namespace is closed; 0: it is refused
 		retired int
 	}{
-		"held":     {change: func(l *ledger) { l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2 }},
+		"held": {change: func(l *ledger) {
+			l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2
+		}},
 		"released": {change: func(l *ledger) { l.slots[0].Generation = 2 }, floor: 501},
-		"extended": {change: func(l *ledger) { l.slots[0].NotAfter++; l.slots[0].Until = l.micro(502) }, floor: 502},
-		"another":  {change: func(l *ledger) { l.add(1, coord.SlotFree, 600) }, floor: 601},
-		"retired":  {change: func(l *ledger) { l.slots[0].State = coord.SlotRetired }, floor: 501, retired: 1},
+		"extended": {change: func(l *ledger) {
+			l.slots[0].NotAfter++
+			l.slots[0].Until = l.micro(502)
+		}, floor: 502},
+		"another": {change: func(l *ledger) { l.add(1, coord.SlotFree, 600) }, floor: 601},
+		"retired": {change: func(l *ledger) {
+			l.slots[0].State = coord.SlotRetired
+		}, floor: 501, retired: 1},
 		"reopened": {change: func(l *ledger) { l.floor = 0 }},
 	} {
 		prev, next := existing().add(0, coord.SlotFree, 500), &ledger{}
@@ -180,9 +213,11 @@ func TestFollowSeesReturn(t *testing.T) {
 		_, err := follow.Namespace(t.Context(), next, prev, followSpace())
 		if tt.floor != 0 {
 			if err != nil || !next.from(tt.floor) || len(next.slots) != tt.retired {
-				t.Errorf("%s meanwhile: %v, floor %d, slots %v; want floor %d", what, err, next.floor, next.slots, tt.floor)
+				t.Errorf("%s meanwhile: %v, floor %d, slots %v; want floor %d", what, err, next.floor,
+					next.slots, tt.floor)
 			}
-		} else if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "closing the old namespace") {
+		} else if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(),
+			"closing the old namespace") {
 			t.Errorf("%s meanwhile: %v; want it to be noticed", what, err)
 		}
 	}
@@ -228,7 +263,8 @@ func TestFollowLoss(t *testing.T) {
 	prev, next := existing().add(0, coord.SlotFree, 500), &ledger{}
 	prev.noticed = func() { prev.lost, prev.floor = 7000, 7000 }
 	for range 2 {
-		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil || !next.from(7001) {
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil ||
+			!next.from(7001) {
 			t.Errorf("windows up to tick 7000 are lost: %v, floor %d; want 7001", err, next.floor)
 		}
 	}

@@ -37,7 +37,9 @@ func TestFollowLongWindows(t *testing.T) {
 			switch {
 			case !c.refused && err != nil:
 				t.Error(err)
-			case c.refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace was declared with windows of up to 6h0m0s, and its last one ends at")):
+			case c.refused && (!errors.Is(err, coord.ErrInvalid) ||
+				!strings.Contains(err.Error(),
+					"the old namespace was declared with windows of up to 6h0m0s, and its last one ends at")):
 				t.Errorf("err = %v; want it refused", err)
 			case c.refused && next.writes()+prev.writes() > 0:
 				t.Errorf("it was refused after writes: %v, %v", next.calls, prev.calls)

@@ -16,7 +16,8 @@ func TestReadsDoNotWrite(t *testing.T) {
 		t.Errorf("EndOf: %+v, %v; want the end of the floor, tick 700", end, err)
 	}
 	prev.floor = prev.space.LastTick
-	if end, err := follow.EndOf(t.Context(), prev, followSpace()); err != nil || !end.Until.Equal(prev.micro(501)) || !end.Closed {
+	if end, err := follow.EndOf(t.Context(), prev, followSpace()); err != nil ||
+		!end.Until.Equal(prev.micro(501)) || !end.Closed {
 		t.Errorf("EndOf of a closed namespace: %+v, %v; want the end of its window, tick 500", end, err)
 	}
 	next := existing()
@@ -24,6 +25,7 @@ func TestReadsDoNotWrite(t *testing.T) {
 		t.Error("a stranger follows a closed namespace")
 	}
 	if prev.writes() != 0 || next.writes() != 1 { // Init
-		t.Errorf("calls: %v to the old namespace, %v to the new one; want no writes, but for Init", prev.calls, next.calls)
+		t.Errorf("calls: %v to the old namespace, %v to the new one; want no writes, but for Init",
+			prev.calls, next.calls)
 	}
 }

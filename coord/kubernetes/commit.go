@@ -166,7 +166,7 @@ func (s *session) commitMeta(
 	if err != nil {
 		return out, err
 	}
-	if change.Settle && !change.Unused { // it explains what is missing, and what slots have seen
+	if change.NoteLineage && !change.Unused { // it explains what is missing, and what slots have seen
 		c.UID, c.Writes = "", max(c.Writes, a.newest()+1)
 	}
 	meta, done, err := s.write(ctx, before, c)
@@ -175,7 +175,7 @@ func (s *session) commitMeta(
 	}
 	//mutant:settle-at-once
 	if c.UID == "" { // else whatever is lost until the next survey is taken for explained, too
-		if now, err := s.settle(ctx, meta, a); now != nil && err == nil {
+		if now, err := s.finishMarks(ctx, meta, a); now != nil && err == nil {
 			meta = now
 		}
 	}

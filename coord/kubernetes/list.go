@@ -60,7 +60,7 @@ func (s *store) listNow(ctx context.Context) (*all, error) {
 	var l leaseList
 	now, err := s.call(ctx, request{verb: "list"}, &l)
 	if err == nil {
-		err = s.learn(now)
+		err = s.noteClock(now)
 	}
 	if err != nil {
 		return nil, err

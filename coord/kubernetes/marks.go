@@ -56,10 +56,10 @@ func (s *store) mark(ctx context.Context, worker int, o *object) (bool, error) {
 	return now != nil && now.uid == o.uid && now.text == o.text, err
 }
 
-// settle makes the marks say which slots are there, and then has the record say that they do. The
-// floor was raised for what is missing, or the namespace is new. Where others have changed
+// finishMarks makes the marks say which slots are there, and then has the record say that they do.
+// The floor was raised for what is missing, or the namespace is new. Where others have changed
 // something, less is done. It returns the record as it is then; nil: it is not known.
-func (s *store) settle(ctx context.Context, meta *object, a *all) (*object, error) {
+func (s *store) finishMarks(ctx context.Context, meta *object, a *all) (*object, error) {
 	for n := range a.marksCount() {
 		name, m := s.marksName(n), a.marks[n]
 		if m == nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
-// through is a network that does something with each request.
-type through struct {
+// network is a network that does something with each request.
+type network struct {
 	around func(*http.Request, http.RoundTripper) (*http.Response, error)
 	http.RoundTripper
 }
 
-func (n through) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.around(r, n.RoundTripper)
 }
 
@@ -32,7 +32,8 @@ func apart(
 		t.Helper()
 		k, err := kubernetes.New(client, url, "orders", kubernetes.Options{In: in})
 		test(t, drivertest.Closing(t, k, err), func(lease string) string {
-			resp, err := client.Get(url + "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases/" + lease)
+			resp, err := client.Get(url + "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases/" +
+				lease)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +43,7 @@ func apart(
 		})
 	}
 	t.Run("in this process", func(t *testing.T) {
-		run(t, &http.Client{Transport: through{around, kubernetes.Fake()}}, "http://h", "shop")
+		run(t, &http.Client{Transport: network{around, kubernetes.Fake()}}, "http://h", "shop")
 	})
 	t.Run("a real one", func(t *testing.T) {
 		c := newCluster(t)
@@ -75,7 +76,8 @@ func TestTwice(t *testing.T) {
 			t.Errorf("Renew of %v: %v, %v", g, r, err)
 		}
 		_, raised := k.Quarantine(drivertest.Within(t), floorIn(0))
-		err = errors.Join(raised, k.Retire(drivertest.Within(t), 3-r.WorkerID), k.Release(drivertest.Within(t), r, r.NotBefore))
+		err = errors.Join(raised, k.Retire(drivertest.Within(t), 3-r.WorkerID),
+			k.Release(drivertest.Within(t), r, r.NotBefore))
 		if err != nil {
 			t.Error(err)
 		}
@@ -102,7 +104,8 @@ func TestRetiredUnmarked(t *testing.T) {
 		}
 		loses.Store(false)
 		drivertest.MustAcquire(t, k, drivertest.Request(retired+1))
-		if got := get(kubernetes.SlotName("orders", -1) + ".used-0"); !strings.Contains(got, `"unalike/used-3"`) {
+		if got := get(kubernetes.SlotName("orders", -1) + ".used-0"); !strings.Contains(got,
+			`"unalike/used-3"`) {
 			t.Errorf("%s; want a mark of worker ID %d", got, retired)
 		}
 	})

@@ -39,7 +39,8 @@ func TestRequests(t *testing.T) {
 			req := drivertest.Request(drivertest.Capacity)
 			g := drivertest.MustAcquire(t, holder, req)
 			if n := counted(); n != 5 && n != 3 { // it makes a Lease, or takes one that is free
-				t.Errorf("Acquire with %d held makes %d requests; want 5, or 3 the second time that a worker ID is used", held, n)
+				t.Errorf("Acquire with %d held makes %d requests; want 5, or 3 the second time that a "+
+					"worker ID is used", held, n)
 			}
 			g, err := holder.Renew(drivertest.Within(t), g, g.NotAfter+100)
 			if n := counted(); err != nil || n != 2 {

@@ -85,8 +85,8 @@ func (s *store) Time() int64 {
 	return s.server + half + lifetime.Since(s.at).Microseconds()
 }
 
-// learn takes note of the API server's clock.
-func (s *store) learn(date int64) error {
+// noteClock takes note of the API server's clock.
+func (s *store) noteClock(date int64) error {
 	if date == 0 {
 		return errors.New("the answer of the API server does not tell the time: " +
 			"whatever is between must leave its header Date as it is")
@@ -99,7 +99,9 @@ func (s *store) learn(date int64) error {
 
 // over reports whether a lease has ended, by the API server's clock. That of whoever has
 // renewed it may have been another one's, and either may be off by the bound.
-func (s *store) over(ends, now int64) bool { return ends != forever && now >= ends+s.skew } //mutant:kube-skew
+//
+//mutant:kube-skew
+func (s *store) over(ends, now int64) bool { return ends != forever && now >= ends+s.skew }
 
 // owned reports whether a worker ID has an owner mark.
 func (s *store) owned(o *object, now int64) bool {
@@ -114,7 +116,7 @@ func (s *store) read(ctx context.Context, name string) (*lease, error) {
 	if codeOf(err) == http.StatusNotFound {
 		return nil, nil //nolint:nilnil // it is not there
 	}
-	return l, cmp.Or(err, s.learn(now))
+	return l, cmp.Or(err, s.noteClock(now))
 }
 
 // get reads an object; nil: it is not there.
@@ -182,12 +184,12 @@ func (s *store) create(
 
 // newLease is a Lease that is not there yet.
 func (s *store) newLease(name string, to map[string]string, see *spec) *lease {
-	notes := map[string]string{annotationName: s.namespace}
-	maps.Copy(notes, to)
+	annotations := map[string]string{annotationName: s.namespace}
+	maps.Copy(annotations, to)
 	return &lease{
 		APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Spec: see,
 		Metadata: metadata{
-			Name: name, Labels: map[string]string{labelNamespace: s.key}, Annotations: notes,
+			Name: name, Labels: map[string]string{labelNamespace: s.key}, Annotations: annotations,
 		},
 	}
 }
@@ -214,7 +216,7 @@ func (s *store) change(
 					"%s: whatever changes writes of Leases, such as an admission webhook, must leave the "+
 					"annotation %s as it is", r.name, name)
 			}
-			return l, true, s.learn(now)
+			return l, true, s.noteClock(now)
 		case code == http.StatusForbidden:
 			s.refuse(r.verb, err)
 		case code == http.StatusConflict && r.verb == "patch" && n < tries:

@@ -58,7 +58,8 @@ func TestStore(t *testing.T) {
 func overQuota(r *http.Request) *http.Response {
 	w := httptest.NewRecorder()
 	w.WriteHeader(http.StatusForbidden)
-	_, _ = w.WriteString(`{"kind":"Status","message":"leases \"x\" is forbidden: exceeded quota: objects"}`)
+	_, _ = w.WriteString(`{"kind":"Status","message":"leases \"x\" is forbidden: exceeded ` +
+		`quota: objects"}`)
 	resp := w.Result()
 	resp.Request = r
 	return resp

@@ -29,7 +29,7 @@ type storm struct {
 	*fakeAPI
 	t          *testing.T
 	calm, over atomic.Bool
-	late       sync.WaitGroup // requests that are under way when nobody waits for them
+	abandoned  sync.WaitGroup // requests that are under way when nobody waits for them
 
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -65,7 +65,7 @@ func (l *stormLink) RoundTrip(r *http.Request) (*http.Response, error) {
 		return l.failed(r, http.StatusServiceUnavailable, "ServiceUnavailable", "busy")
 	case fate < 7 && r.Method != http.MethodGet: // it is late
 		wait, later := l.ms(20_000), r.Clone(context.Background())
-		l.late.Go(func() {
+		l.abandoned.Go(func() {
 			time.Sleep(wait)
 			_, _ = l.fakeAPI.RoundTrip(later)
 		})
@@ -195,7 +195,7 @@ func TestStorm(t *testing.T) {
 				time.Sleep(4 * time.Minute)
 				s.over.Store(true)
 				all.Wait()
-				s.late.Wait()
+				s.abandoned.Wait()
 				t.Logf("%d IDs; %v", len(s.ids), s.counts)
 			})
 		})

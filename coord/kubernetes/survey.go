@@ -54,17 +54,17 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // mend does what others have left half done, if it is late, and makes a record that is not there,
 // which it reports. One session of a process does it. A list is ready if there is nothing to do.
 func (s *session) mend(
-	ctx context.Context, a *all, ask protocol.Ask, late bool,
+	ctx context.Context, a *all, ask protocol.Ask, overdue bool,
 ) (ready, made bool, err error) {
 	switch {
 	case a.meta != nil && a.missing() != "":
 		return true, false, nil
 	case a.meta != nil && a.meta.settled():
 		ready, err = s.markRest(ctx, a, ask.Token)
-	case a.meta != nil && !late:
+	case a.meta != nil && !overdue:
 	case !a.mended.CompareAndSwap(false, true):
 	case a.meta != nil:
-		_, err = s.settle(ctx, a.meta, a)
+		_, err = s.finishMarks(ctx, a.meta, a)
 	default:
 		made, err = s.make(ctx, a, ask)
 	}

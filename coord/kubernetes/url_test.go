@@ -33,7 +33,8 @@ func TestBadURL(t *testing.T) {
 // TestBadOptions: what New refuses.
 func TestBadOptions(t *testing.T) {
 	client, good := &http.Client{}, "https://10.0.0.1:443"
-	const address = "the address of the API server is not understood; it is http:// or https:// with a host"
+	const address = "the address of the API server is not understood; it is http:// or https:// " +
+		"with a host"
 	for name, tc := range map[string]struct {
 		client          *http.Client
 		base, namespace string
@@ -47,7 +48,8 @@ func TestBadOptions(t *testing.T) {
 		"In": {
 			client, good, "ns",
 			kubernetes.Options{In: "Shop"},
-			`In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`,
+			`In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits ` +
+				`and hyphens`,
 		},
 		"Role": {
 			client, good, "ns",

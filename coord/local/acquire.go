@@ -44,7 +44,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 		if h.releasing {
 			return g, notHeld(h.local)
 		}
-		_ = c.await(ctx, Patience, c.extend(h, math.MaxInt64)) // it may be lost
+		_ = c.await(ctx, DiskTimeout, c.extend(h, math.MaxInt64)) // it may be lost
 		if c.find(h.local) == h {
 			return c.give(h, h.local), nil
 		}
@@ -55,19 +55,22 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 		end = max(end, e.last().To)
 	}
 	if err != nil && end > 0 && end < req.Now {
-		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
+		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is "+
+			"needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
 }
 
 // choose goes on with a grant in the file if one serves, and leases another worker ID if none does.
-func (c *Coordinator) choose(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
+func (c *Coordinator) choose(ctx context.Context, req coord.Request,
+	entered time.Time) (coord.Grant, error) {
 	for _, e := range c.usable(req) {
 		if e.taken || !slices.Contains(c.entries, e) {
 			continue // somebody else has it by now
 		}
 		g, err := c.goOn(ctx, e, req, entered)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, coord.ErrLeaseLost) && (coord.Permanent(err) || c.disk.err != nil) {
+		if err == nil || ctx.Err() != nil || !errors.Is(err, coord.ErrLeaseLost) &&
+			(coord.Permanent(err) || c.disk.err != nil) {
 			return g, err
 		}
 	}
@@ -79,10 +82,11 @@ func (c *Coordinator) choose(ctx context.Context, req coord.Request, entered tim
 // back since: another worker ID serves sooner.
 func (c *Coordinator) usable(req coord.Request) []*entry {
 	var offline, others []*entry
-	latest := req.Now + req.Ahead + req.Scale.TicksUp((c.window + Patience).Microseconds())
+	latest := req.Now + req.Ahead + req.Scale.TicksUp((c.window + DiskTimeout).Microseconds())
 	for _, e := range c.entries {
 		switch {
-		case e.taken, e.Layout != req.Fingerprint, e.Identity != req.Identity, e.TTL != req.TTL.Microseconds():
+		case e.taken, e.Layout != req.Fingerprint, e.Identity != req.Identity,
+			e.TTL != req.TTL.Microseconds():
 		case e.last().To > req.LastTick, e.Mark > latest: //mutant:local-ahead
 		case e.Worker < req.Workers.First, e.Worker-req.Workers.First >= req.Workers.Count:
 		case c.servesOffline(e, req.Now):
@@ -103,15 +107,16 @@ func (c *Coordinator) servesOffline(e *entry, now int64) bool {
 
 // goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
 // without it, if it does not answer and something of the window is left.
-func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (g coord.Grant, err error) {
+func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
+	entered time.Time) (g coord.Grant, err error) {
 	limit, offline := forever, c.servesOffline(e, req.Now)
 	if offline {
-		limit = Patience
+		limit = DiskTimeout
 		if end, ok := ctx.Deadline(); ok {
 			limit = min(limit, lifetime.Until(end)/2) //mutant:local-answers
 		}
 	}
-	h := c.hold(e, req, entered)
+	h := c.newHeldGrant(e, req, entered)
 	h.offline = true
 	h.local.Generation++ // which it has when the back end has answered
 	renewal := c.extend(h, math.MaxInt64)
@@ -123,11 +128,12 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 		return g, cmp.Or(err, notHeld(h.local))
 	case !offline || ctx.Err() != nil || coord.Permanent(err):
 		c.abandon(h)
-		_ = c.await(context.WithoutCancel(ctx), Patience/4, renewal)
+		_ = c.await(context.WithoutCancel(ctx), DiskTimeout/4, renewal)
 		return g, cmp.Or(h.failing, err) // what the call that was cut off says
 	default:
 		h.failing, h.due = err, h.at
-		c.warn("the back end does not answer, going on with the window in the state file", "worker_id", e.Worker,
+		c.warn("the back end does not answer, going on with the window in the state file", "worker_id",
+			e.Worker,
 			"until", when(req, e.last().To+1), "error", err)
 	}
 	return c.serve(ctx, h)
@@ -135,15 +141,18 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 
 // lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
 // record was written a moment ago, or is written before.
-func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (g coord.Grant, err error) {
+func (c *Coordinator) lease(ctx context.Context, req coord.Request,
+	entered time.Time) (g coord.Grant, err error) {
 	for _, e := range c.entries {
 		if e.Pair.Token == req.Token || e.Sent.Token == req.Token {
 			// The back end would return what it has stored, from its beginning.
-			return g, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
+			return g, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state "+
+				"file, which cannot be gone on with at the moment", e.Worker)
 		}
 	}
 	e := &entry{
-		Pair: pair{Token: req.Token}, Layout: req.Fingerprint, Place: c.place, Identity: req.Identity, TTL: req.TTL.Microseconds(),
+		Pair: pair{Token: req.Token}, Layout: req.Fingerprint, Place: c.place, Identity: req.Identity,
+		TTL: req.TTL.Microseconds(),
 	}
 	if err := c.makeRoom(e); err != nil {
 		return g, err
@@ -171,10 +180,11 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time
 	// A back end whose state has gone back has forgotten what was stamped.
 	//mutant:local-lost-mark
 	g.NotBefore = max(g.NotBefore, min(c.lostMarks[slot{g.WorkerID, req.Fingerprint}], g.NotAfter))
-	e.Worker, e.Pair.Generation, e.Current, e.Mark = g.WorkerID, g.Generation, piece{g.NotBefore, g.NotAfter}, g.NotBefore
+	e.Worker, e.Pair.Generation, e.Current, e.Mark = g.WorkerID, g.Generation,
+		piece{g.NotBefore, g.NotAfter}, g.NotBefore
 	e.Renewed = c.sys.now().UnixMicro()
 	c.entries = append(c.entries, e)
-	h := c.hold(e, req, entered)
+	h := c.newHeldGrant(e, req, entered)
 	h.remote = g
 	return c.serve(ctx, h)
 }
@@ -186,12 +196,13 @@ const (
 	staleRequest = 3 * time.Second
 )
 
-// fresh is a request that is passed on so much later than it was made: a back end takes a clock that
-// is behind for a wrong one.
-func fresh(req coord.Request, late time.Duration) coord.Request {
-	if late >= staleRequest {
-		ticks := req.Scale.TicksDown(late.Microseconds())
-		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
+// fresh is a request that is passed on so much later than it was made: a back end takes a clock
+// that is behind for a wrong one.
+func fresh(req coord.Request, delay time.Duration) coord.Request {
+	if delay >= staleRequest {
+		ticks := req.Scale.TicksDown(delay.Microseconds())
+		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick),
+			req.OpenBy+ticks
 	}
 	return req
 }
@@ -201,8 +212,8 @@ func when(req coord.Request, tick int64) string {
 	return time.UnixMicro(req.Scale.Micro(tick)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// nonceOf is the nonce of the namespace in which a grant was made or extended, which drivers have in
-// its handle; empty: that does not tell.
+// nonceOf is the nonce of the namespace in which a grant was made or extended, which drivers have
+// in its handle; empty: that does not tell.
 func nonceOf(g coord.Grant) string {
 	if h, ok := g.Handle.(interface{ NamespaceNonce() string }); ok {
 		return h.NamespaceNonce()
@@ -210,8 +221,8 @@ func nonceOf(g coord.Grant) string {
 	return ""
 }
 
-// serve stores the first mark of a grant and returns it. If that fails, the grant stays in the file,
-// or is to be put there, and the next acquisition goes on with it: nothing of it was used.
+// serve stores the first mark of a grant and returns it. If that fails, the grant stays in the
+// file, or is to be put there, and the next acquisition goes on with it: nothing of it was used.
 func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, error) {
 	g := h.local
 	err := c.store(ctx, nil)
@@ -257,7 +268,8 @@ func (c *Coordinator) makeRoom(another *entry) error {
 		}
 		i := slices.IndexFunc(c.entries, func(e *entry) bool { return !e.taken })
 		if i < 0 {
-			return fmt.Errorf("%w: state file %q has %d grants, and no room for one more; use a file for each generator", coord.ErrInvalid, c.path, len(c.entries))
+			return fmt.Errorf("%w: state file %q has %d grants, and no room for one more; use a file for "+
+				"each generator", coord.ErrInvalid, c.path, len(c.entries))
 		}
 		c.entries = slices.Delete(c.entries, i, i+1)
 	}

@@ -80,7 +80,7 @@ func TestRestartOnASlowBackEnd(t *testing.T) {
 		g := r.left()
 		r.silent.Store(true)
 		r.disk.takes.Store(int64(10 * time.Millisecond))
-		ctx, cancel := context.WithTimeout(t.Context(), Patience/2)
+		ctx, cancel := context.WithTimeout(t.Context(), DiskTimeout/2)
 		defer cancel()
 		h, err := r.start().Acquire(ctx, r.request(4))
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // TestBadOptions: what New and a URL refuse.
 func TestBadOptions(t *testing.T) {
 	r := newRig(t)
-	inner := &link{Coordinator: memory(t, r.server)}
+	remote := &link{Coordinator: memoryCoordinator(t, r.server)}
 	open := func(url, state string) (coord.Coordinator, error) {
 		u, err := driver.ParseURL(url)
 		if err != nil {
@@ -25,7 +25,7 @@ func TestBadOptions(t *testing.T) {
 		}
 		u.State = state
 		return Opener(func(context.Context, *driver.URL) (coord.Coordinator, error) {
-			return inner, nil
+			return remote, nil
 		})(t.Context(), u)
 	}
 	made := func(c coord.Coordinator, file string, window time.Duration) error {
@@ -35,9 +35,11 @@ func TestBadOptions(t *testing.T) {
 	_, empty := open("memory://h?state=", "")
 	_, two := open("memory://h?state=/a", "/b")
 	for says, err := range map[string]error{
-		"the name of the state file is empty":                                 made(inner, "", 0),
-		"Window is 1ms; 300ms to 1m0s":                                        made(inner, "f", time.Millisecond),
-		"Window is 1h0m0s; 300ms to 1m0s":                                     made(inner, "f", time.Hour),
+		"the name of the state file is empty": made(remote, "", 0),
+		"Window is 1ms; 300ms to 1m0s": made(remote, "f",
+			time.Millisecond),
+		"Window is 1h0m0s; 300ms to 1m0s": made(remote, "f",
+			time.Hour),
 		"has no state file: its grants cannot":                                made(coordtest.NewFake(coordtest.FakeConfig{}).Client(), "f", 0),
 		"has no state file: its grants cannot ":                               made(nil, "f", 0),
 		"option state is empty; name a file, or leave the option out":         empty,
@@ -48,7 +50,9 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 	p := r.start()
-	for _, cfg := range []coord.LeaseConfig{{TTL: time.Second}, {Horizon: 2 * time.Second}, {RenewEvery: 4 * time.Second}} { // shorter than the window
+	for _, cfg := range []coord.LeaseConfig{{TTL: time.Second}, {Horizon: 2 * time.Second},
+		{RenewEvery: 4 * time.Second}} {
+		// shorter than the window
 		if _, err := driver.ResolveLease(p.Describe().Rules, cfg); err != nil {
 			t.Errorf("%+v: %v", cfg, err)
 		}
@@ -62,14 +66,16 @@ func TestBadFile(t *testing.T) {
 	content := func(text string) func(*rig) error {
 		return func(r *rig) error { return os.WriteFile(r.file(), []byte(text), 0o600) }
 	}
-	const foreign = "it is not a state file, or damaged; name another file, or delete it if it is one of this program"
+	const foreign = "it is not a state file, or damaged; name another file, or delete it if it is " +
+		"one of this program"
 	for _, test := range []struct {
 		says  string
 		spoil func(*rig) error
 	}{
 		{"its folder does not exist; create it", func(r *rig) error { return os.Remove(r.dir) }},
 		{"is not a regular file but d", func(r *rig) error { return os.Mkdir(r.file(), 0o700) }},
-		{"is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of this machine", func(r *rig) error {
+		{"is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of " +
+			"this machine", func(r *rig) error {
 			r.sys = func(s *system) { s.network = func(*os.File) (string, error) { return "NFS", nil } }
 			return nil
 		}},
@@ -92,7 +98,8 @@ func TestBadFile(t *testing.T) {
 }
 
 // v1 is a record as the first version of the format had it.
-const v1 = "unalike-state v1 14 603ff4b70ceeeda2a87631465b1a7089df62b5d48e4426d1bbe9bd2c219f0bfd\n{\"sequence\":1}\n\n"
+const v1 = "unalike-state v1 14 " +
+	"603ff4b70ceeeda2a87631465b1a7089df62b5d48e4426d1bbe9bd2c219f0bfd\n{\"sequence\":1}\n\n"
 
 // TestInUse: a second process waits, and is told for whom. Nobody but this user may read the file.
 func TestInUse(t *testing.T) {

@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 				tb.Helper()
 				n++
-				c, err := New(memory(tb, s), filepath.Join(dir, fmt.Sprintf("state%d", n)),
+				c, err := New(memoryCoordinator(tb, s), filepath.Join(dir, fmt.Sprintf("state%d", n)),
 					Options{Window: MaxWindow})
 				return drivertest.Closing(tb, c, err)
 			}
@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 			Expire:         func(_ testing.TB, g coord.Grant) { servers[0].Expire(g.WorkerID) },
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
-				drivertest.RaiseFloor(tb, memory(tb, servers[0]), tick)
+				drivertest.RaiseFloor(tb, memoryCoordinator(tb, servers[0]), tick)
 			},
 			Sticky: true,
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-// Coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it with
-// [New]. It is safe for concurrent use. What an operator asks for is passed on; after an Init, files
-// with windows of the namespace that was there before are refused until they are deleted.
+// Coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it
+// with [New]. It is safe for concurrent use. What an operator asks for is passed on; after an Init,
+// files with windows of the namespace that was there before are refused until they are deleted.
 //
 // Unexported methods are called with mu held. Those that wait give it up meanwhile, and so does
 // whatever calls them.
@@ -37,7 +37,8 @@ type Coordinator struct {
 	entries   []*entry   // what is in the file, or is to be
 	held      map[string]*heldGrant
 	acquiring map[string]chan struct{} // closed when the acquisition with a token has ended
-	lostMarks map[slot]int64           // above which tick nothing was stamped under a grant that was lost
+	// above which tick nothing was stamped under a grant that was lost
+	lostMarks map[slot]int64
 	disk      disk
 }
 
@@ -70,14 +71,18 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	remote, ok := c.(wrapped)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("%w: a %T has no state file: its grants cannot be resumed and its namespace administered (coord.Resumer, coord.Admin)", coord.ErrInvalid, c)
+		return nil, fmt.Errorf("%w: a %T has no state file: its grants cannot be resumed and its "+
+			"namespace administered (coord.Resumer, coord.Admin)", coord.ErrInvalid, c)
 	case file == "":
-		return nil, fmt.Errorf("%w: the name of the state file is empty; name a file in a folder that exists", coord.ErrInvalid)
+		return nil, fmt.Errorf("%w: the name of the state file is empty; name a file in a folder "+
+			"that exists", coord.ErrInvalid)
 	case opts.Window < MinWindow || opts.Window > MaxWindow:
-		return nil, fmt.Errorf("%w: Window is %v; %v to %v are allowed", coord.ErrInvalid, opts.Window, MinWindow, MaxWindow)
+		return nil, fmt.Errorf("%w: Window is %v; %v to %v are allowed", coord.ErrInvalid, opts.Window,
+			MinWindow, MaxWindow)
 	}
 	l := &Coordinator{
-		Admin: remote, remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place), window: opts.Window,
+		Admin: remote, remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place),
+		window: opts.Window,
 		//mutant:local-log
 		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file), sys: realSystem(),
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
@@ -102,9 +107,11 @@ func (c *Coordinator) Describe() coord.Description {
 	d.Rules.MaxRenewEvery, d.Rules.Surviving = c.window*5/12, c.survives()
 	switch {
 	case c.sys.home().Boot == "":
-		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used on this system: it does not tell whether the machine was started again since")
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used on this system: it "+
+			"does not tell whether the machine was started again since")
 	case c.place == "":
-		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used without the back end: its coordinator does not say where its namespace lives")
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used without the back end: "+
+			"its coordinator does not say where its namespace lives")
 	}
 	return d
 }
@@ -160,7 +167,8 @@ func (c *Coordinator) Close() error {
 		})
 	}
 	if c.disk.busy { // it frees the file itself: a write must not outlive the lock
-		return fmt.Errorf("state file %q: its disk has not answered for %v: it stays locked, and no other process can use it, until the disk answers or this process ends",
+		return fmt.Errorf("state file %q: its disk has not answered for %v: it stays locked, and no "+
+			"other process can use it, until the disk answers or this process ends",
 			c.path, lifetime.Since(c.disk.since).Round(time.Millisecond))
 	}
 	c.free()

@@ -27,7 +27,7 @@ func TestCopiesAreNotUsed(t *testing.T) {
 			}
 		}
 	}
-	const late = DefaultWindow/2 + time.Millisecond
+	const delayed = DefaultWindow/2 + time.Millisecond
 	here := statefile.Here()
 	for why, change := range map[string]func(*system){
 		"another machine": home(statefile.Home{Machine: "other", Boot: here.Boot}),
@@ -36,8 +36,8 @@ func TestCopiesAreNotUsed(t *testing.T) {
 		"another device":  stamped(func(s *filesys.Stamp) { s.Device++ }),
 		"another inode":   stamped(func(s *filesys.Stamp) { s.Inode++ }),
 		"a second name":   stamped(func(s *filesys.Stamp) { s.Links++ }),
-		"changed later":   stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(late) }),
-		"changed before":  stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-late) }),
+		"changed later":   stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(delayed) }),
+		"changed before":  stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-delayed) }),
 	} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			g := r.left()

@@ -31,9 +31,9 @@ type disk struct {
 	tried  chan struct{} // closed, and made anew, after each
 }
 
-// store returns when what is in memory now is on the disk, or when enough, if it is not nil, reports
-// that what is there will do. The error is that of the attempt, or names the file and says that it
-// has not ended within ctx.
+// store returns when what is in memory now is on the disk, or when enough, if it is not nil,
+// reports that what is there will do. The error is that of the attempt, or names the file and says
+// that it has not ended within ctx.
 func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
 	d := &c.disk
 	for need := d.begun + 1; d.ended < need; {
@@ -124,7 +124,8 @@ func (c *Coordinator) openFile() (err error) {
 		return err
 	}
 	if c.disk.file, c.entries = f, grants; why != "" {
-		c.warn("the state file is not used, another worker ID is leased", "state_file", f.path, "reason", why)
+		c.warn("the state file is not used, another worker ID is leased", "state_file", f.path, "reason",
+			why)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ import (
 func (r *rig) generator(p *process, step *atomic.Int64, lease coord.LeaseConfig) *core.Generator {
 	r.Helper()
 	g, err := core.New(r.Context(), p.Coordinator, core.Config{
-		Clock: off{step}, Lease: lease, StartTimeout: 2 * time.Minute, Logger: slog.New(slog.DiscardHandler),
+		Clock: off{step}, Lease: lease, StartTimeout: 2 * time.Minute,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -48,7 +49,7 @@ var troubles = map[string]error{
 func TestDiskAway(t *testing.T) {
 	retired := func(r *rig, _ *atomic.Int64, worker int) {
 		time.Sleep(2 * time.Second)
-		if err := memory(r, r.server).Retire(r.ctx(), worker); err != nil {
+		if err := memoryCoordinator(r, r.server).Retire(r.ctx(), worker); err != nil {
 			r.Error(err)
 		}
 	}
@@ -158,7 +159,7 @@ func TestFloorWhileTheDiskFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		g := r.left()
 		time.Sleep(28 * time.Second)
-		floor, err := memory(t, r.server).Quarantine(r.ctx(), time.Now().Add(20*time.Second))
+		floor, err := memoryCoordinator(t, r.server).Quarantine(r.ctx(), time.Now().Add(20*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}

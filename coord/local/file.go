@@ -50,7 +50,8 @@ type file struct {
 
 // openFile locks and reads a state file. There are no grants if what is in the file is not to
 // be used, and why says why; an empty file has neither.
-func openFile(path string, sys system, window time.Duration) (f *file, grants []*entry, why string, err error) {
+func openFile(path string, sys system, window time.Duration) (f *file, grants []*entry, why string,
+	err error) {
 	path, err = statefile.Resolve(path)
 	if err != nil {
 		return nil, nil, "", err
@@ -58,7 +59,8 @@ func openFile(path string, sys system, window time.Duration) (f *file, grants []
 	f = &file{system: sys, path: path, window: window, next: 1}
 	if f.lock, err = filelock.LockOwn(path); err != nil {
 		if _, held := errors.AsType[*filelock.HeldError](err); held {
-			return nil, nil, "", fmt.Errorf("state file %q: %w%s; it is waited for: give each generator a file of its own, or end the one that has it first", path, errInUse, holder(path))
+			return nil, nil, "", fmt.Errorf("state file %q: %w%s; it is waited for: give each generator a "+
+				"file of its own, or end the one that has it first", path, errInUse, holder(path))
 		}
 		return nil, nil, "", statefile.OpenError(path, err)
 	}
@@ -103,7 +105,8 @@ func (f *file) judge() (grants []*entry, why string, err error) {
 	}
 	newest, why, err := newestOf(b)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: state file %q: %w; name another file, or delete it if it is one of this program", coord.ErrInvalid, f.path, err)
+		return nil, "", fmt.Errorf("%w: state file %q: %w; name another file, or delete it if it is one "+
+			"of this program", coord.ErrInvalid, f.path, err)
 	}
 	if newest == nil {
 		return nil, why, f.prepare()
@@ -132,8 +135,10 @@ func (f *file) strange(r *record, stamp filesys.Stamp, known bool) string {
 	case r.Home != f.home:
 		return "it is a copy"
 	case apart > min(tolerance, time.Duration(r.Window)*time.Microsecond/2):
-		return fmt.Sprintf("it was changed by something else, or is a copy: its record is of %s, and the file of %s",
-			time.UnixMicro(r.Written).UTC().Format(time.RFC3339Nano), stamp.Changed.UTC().Format(time.RFC3339Nano))
+		return fmt.Sprintf("it was changed by something else, or is a copy: its record is of %s, and "+
+			"the file of %s",
+			time.UnixMicro(r.Written).UTC().Format(time.RFC3339Nano),
+			stamp.Changed.UTC().Format(time.RFC3339Nano))
 	case stamp.Links != 1:
 		return fmt.Sprintf("it has %d names", stamp.Links)
 	}
@@ -193,14 +198,16 @@ func (f *file) save(r *record) error {
 	case err != nil:
 		return f.failed(err)
 	case known && stamp.Links != 1 || !f.lock.Current():
-		return fmt.Errorf("state file %q was deleted, replaced or linked while it was in use; leave it in place", f.path)
+		return fmt.Errorf("state file %q was deleted, replaced or linked while it was in use; leave "+
+			"it in place", f.path)
 	}
 	f.next++
 	return nil
 }
 
 // follow goes on in the file that has the name now, as the one that is locked has been deleted or
-// replaced. What was in that one is wiped before it is let go: by another name somebody could use it.
+// replaced. What was in that one is wiped before it is let go: by another name somebody could use
+// it.
 func (f *file) follow() error {
 	next, _, _, err := openFile(f.path, f.system, f.window)
 	if err != nil {

@@ -24,21 +24,23 @@ type heldGrant struct {
 	now             int64     // the generator's clock when it asked last
 	at              time.Time // of that
 
-	life      context.Context // ends with it
-	stop      context.CancelFunc
-	every     time.Duration   // between renewals in the back end
-	deadline  keeper.Deadline // of those
-	due       time.Time       // when the next one is to be made
-	renewal   chan struct{}   // closed when the one under way ends; nil: none is
-	offline   bool            // the back end does not know yet that this process has the grant
-	failing   error           // why the last renewal failed, or that it has no reply yet; nil: it did not
+	life     context.Context // ends with it
+	stop     context.CancelFunc
+	every    time.Duration   // between renewals in the back end
+	deadline keeper.Deadline // of those
+	due      time.Time       // when the next one is to be made
+	renewal  chan struct{}   // closed when the one under way ends; nil: none is
+	offline  bool            // the back end does not know yet that this process has the grant
+	// why the last renewal failed, or that it has no reply yet; nil: it did not
+	failing   error
 	notice    <-chan struct{} // closed when the back end takes the lease to be lost; may be nil
 	releasing bool            // it is given back: nothing but Release may follow
 	since     uint64          // the first attempt to store that has the new token, or leaves it out
 }
 
-// hold returns what the keeper that has asked is to have of an entry. Nothing of it is granted yet.
-func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time) *heldGrant {
+// newHeldGrant returns what the keeper that has asked is to have of an entry. Nothing of it is
+// granted yet.
+func (c *Coordinator) newHeldGrant(e *entry, req coord.Request, entered time.Time) *heldGrant {
 	horizon := max(req.Until-req.Now, 1)
 	every := coord.Describe(c.remote).Rules.Set.RenewEvery
 	if ahead, _ := lifetime.Ahead(req, 0); every == 0 {
@@ -46,8 +48,10 @@ func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time) *held
 	}
 	h := &heldGrant{
 		entry: e, req: req, horizon: horizon, now: req.Now, at: entered, every: every,
-		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(), stored: e.Mark, since: c.disk.begun + 1,
-		local:  coord.Grant{WorkerID: e.Worker, Generation: e.Pair.Generation, Token: req.Token, NotBefore: e.Mark, NotAfter: e.Mark},
+		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(), stored: e.Mark,
+		since: c.disk.begun + 1,
+		local: coord.Grant{WorkerID: e.Worker, Generation: e.Pair.Generation, Token: req.Token,
+			NotBefore: e.Mark, NotAfter: e.Mark},
 		window: min(horizon, max(req.Scale.TicksDown(c.window.Microseconds()), 3)+req.Ahead),
 	}
 	h.life, h.stop = context.WithCancel(c.life.Context())
@@ -80,9 +84,9 @@ func (h *heldGrant) raise(to int64) {
 }
 
 // advance notes that the generator asks for a window until a tick, which tells its clock, and moves
-// the mark as far as the file's window goes: into the next piece, if that in use is spent. It returns
-// how far the mark has to be stored to last until the next renewal has been stored as well, which
-// takes some time.
+// the mark as far as the file's window goes: into the next piece, if that in use is spent. It
+// returns how far the mark has to be stored to last until the next renewal has been stored as well,
+// which takes some time.
 func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 	if now := until - h.horizon; now != h.now && until < h.req.LastTick {
 		h.now, h.at = now, lifetime.Now()
@@ -117,7 +121,8 @@ func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
 
 // find returns what is held as g; nil: nothing is.
 func (c *Coordinator) find(g coord.Grant) *heldGrant {
-	if h := c.held[g.Token]; h != nil && h.local.WorkerID == g.WorkerID && h.local.Generation == g.Generation {
+	if h := c.held[g.Token]; h != nil && h.local.WorkerID == g.WorkerID &&
+		h.local.Generation == g.Generation {
 		return h
 	}
 	return nil
@@ -125,7 +130,8 @@ func (c *Coordinator) find(g coord.Grant) *heldGrant {
 
 // notHeld is the error of a grant that is not held, or not any more.
 func notHeld(g coord.Grant) error {
-	return fmt.Errorf("%w: %v is not held with this state file: it was lost, given back or parked", coord.ErrLeaseLost, g)
+	return fmt.Errorf("%w: %v is not held with this state file: it was lost, given back or parked",
+		coord.ErrLeaseLost, g)
 }
 
 // end ends what is held. Its entry is free for the next holder of this process.

@@ -37,7 +37,7 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{}),
 		}
 		defer close(h.free)
-		c, err := New(&link{memory(t, r.server), r.place, r.before, r.after}, r.file(),
+		c, err := New(&link{memoryCoordinator(t, r.server), r.place, r.before, r.after}, r.file(),
 			Options{Logger: slog.New(h)})
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 		g := r.generator(&process{c, r}, new(atomic.Int64), coord.LeaseConfig{})
 		h.generator.Store(g)
 		old := g.Health().Workers[0].WorkerID
-		if err := memory(t, r.server).Retire(t.Context(), old); err != nil {
+		if err := memoryCoordinator(t, r.server).Retire(t.Context(), old); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)

@@ -13,8 +13,8 @@ const (
 	MinWindow = 300 * time.Millisecond
 	// MaxWindow is the longest one.
 	MaxWindow = time.Minute
-	// Patience is how long a start waits for the back end before it goes on with the file.
-	Patience = time.Second
+	// DiskTimeout is how long a start waits for the back end before it goes on with the file.
+	DiskTimeout = time.Second
 )
 
 // Options are the settings of [New] beyond the file. The zero Options works.

@@ -56,7 +56,8 @@ func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error 
 		e.Mark = max(e.Mark, before) // which the file has, or less; and somebody else may have it by now
 		return err
 	}
-	c.warn("the back end does not answer, so the worker ID is not given back but kept in the state file: the next start goes on with it, or it becomes free when its lease ends",
+	c.warn("the back end does not answer, so the worker ID is not given back but kept in the state "+
+		"file: the next start goes on with it, or it becomes free when its lease ends",
 		"worker_id", e.Worker)
 	return nil
 }

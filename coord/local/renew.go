@@ -18,7 +18,8 @@ import (
 // that the back end has granted, and has that renewed behind it when it is time. It waits for
 // the back end only if there is nothing left to give. A disk that does not answer soon is an error
 // that names the file; the next call goes on waiting for it.
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (out coord.Grant, err error) {
+func (c *Coordinator) Renew(ctx context.Context, g coord.Grant,
+	until int64) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
 		return out, err
 	}
@@ -46,7 +47,8 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 		}
 	}
 	enough := h.advance(until, c.disk.took)
-	if h.stored < enough && (h.entry.Mark <= h.stored || h.entry.Mark < h.tick()) { // the back end's window is used up
+	if h.stored < enough && (h.entry.Mark <= h.stored || h.entry.Mark < h.tick()) {
+		// the back end's window is used up
 		if err := c.await(ctx, forever, c.extend(h, g.NotAfter)); err != nil {
 			return out, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, cmp.Or(h.failing, err))
 		}
@@ -79,15 +81,15 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 type extension struct{ base, g coord.Grant }
 
 // extend renews a grant in the back end, or resumes it if it is offline, in the background, for a
-// keeper that knows of its window as far as a tick. It joins a renewal that is under way, and returns
-// what is closed when that ends.
+// keeper that knows of its window as far as a tick. It joins a renewal that is under way, and
+// returns what is closed when that ends.
 func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 	if h.renewal != nil {
 		return h.renewal
 	}
 	ended := make(chan struct{})
 	h.renewal = ended
-	late := func(err error) {
+	failed := func(err error) {
 		c.mu.Lock()
 		defer c.unlock()
 		h.failing = err
@@ -95,18 +97,19 @@ func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 	}
 	if !c.life.Spawn(func() {
 		defer close(ended)
-		x, err := keeper.Ask(h.life, &h.deadline, late, func(ctx context.Context) (x extension, err error) {
-			c.mu.Lock()
-			defer c.unlock()
-			if h.offline {
-				return c.resume(ctx, h)
-			}
-			until := h.until()
-			x.base = h.remote
-			x.base.NotAfter = min(x.base.NotAfter, max(known, x.base.NotBefore))
-			c.unlocked(func() { x.g, err = c.remote.Renew(ctx, x.base, until) })
-			return x, err
-		})
+		x, err := keeper.Ask(h.life, &h.deadline, failed,
+			func(ctx context.Context) (x extension, err error) {
+				c.mu.Lock()
+				defer c.unlock()
+				if h.offline {
+					return c.resume(ctx, h)
+				}
+				until := h.until()
+				x.base = h.remote
+				x.base.NotAfter = min(x.base.NotAfter, max(known, x.base.NotBefore))
+				c.unlocked(func() { x.g, err = c.remote.Renew(ctx, x.base, until) })
+				return x, err
+			})
 		c.mu.Lock()
 		defer c.unlock()
 		c.extended(h, x, err)
@@ -124,14 +127,16 @@ func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
 	case c.find(h.local) != h:
 		return
 	case errors.Is(err, coord.ErrLeaseLost):
-		c.warn("the back end says that the worker ID is not held any more", "worker_id", h.entry.Worker, "error", err)
+		c.warn("the back end says that the worker ID is not held any more", "worker_id", h.entry.Worker,
+			"error", err)
 		c.forget(h.entry.Worker)
 		return
 	case err != nil:
 		h.due = lifetime.Now().Add(min(h.every/2, longestPause))
 	default:
 		if answers {
-			c.warn("the back end answers again, and has extended the window that was gone on with", "worker_id", h.entry.Worker)
+			c.warn("the back end answers again, and has extended the window that was gone on with",
+				"worker_id", h.entry.Worker)
 		}
 		h.adopt(x)
 		h.renewed()
@@ -140,8 +145,8 @@ func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
 	c.publish(h)
 }
 
-// adopt takes over what the back end has made of a grant. A piece above a floor takes the place of an
-// earlier one of which nothing was used.
+// adopt takes over what the back end has made of a grant. A piece above a floor takes the place of
+// an earlier one of which nothing was used.
 func (h *heldGrant) adopt(x extension) {
 	h.offline, h.remote = false, x.g
 	e, last := h.entry, h.entry.last()
@@ -157,9 +162,10 @@ func (h *heldGrant) adopt(x extension) {
 }
 
 // resume takes over a grant in the back end, under a new token. That is in the file before it is
-// sent, and stays there until an answer comes; whoever goes on meanwhile sends the same one again, so
-// that there is one at most however long a crash loop lasts. A request of the dead that arrives late does no harm: while the grant has that
-// token it is a renewal, and after the next Resume or a Release it is refused.
+// sent, and stays there until an answer comes; whoever goes on meanwhile sends the same one again,
+// so that there is one at most however long a crash loop lasts. A request of the dead that arrives
+// late does no harm: while the grant has that token it is a renewal, and after the next Resume or a
+// Release it is refused.
 func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, err error) {
 	e := h.entry
 	if err := c.declared(ctx, h); err != nil {
@@ -185,8 +191,9 @@ func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, er
 	return x, err
 }
 
-// declared returns an error if the namespace does not allow windows as long as those of a grant. The
-// back end by itself takes one that is a little too long for one of a clock that differs, and cuts it.
+// declared returns an error if the namespace does not allow windows as long as those of a grant.
+// The back end by itself takes one that is a little too long for one of a clock that differs, and
+// cuts it.
 func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
 	rules := coord.Describe(c.remote).Rules
 	rules.Surviving = false
@@ -215,7 +222,9 @@ func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) er
 	case ns.Nonce == e.Nonce:
 		return lost
 	}
-	return fmt.Errorf("%w: state file %q has worker ID %d of a namespace of the same name that is not there any more: it was made anew, or lost; what that one has granted must be past: delete the file when the windows in it are over",
+	return fmt.Errorf("%w: state file %q has worker ID %d of a namespace of the same name that is "+
+		"not there any more: it was made anew, or lost; what that one has granted must be past: delete "+
+		"the file when the windows in it are over",
 		coord.ErrInvalid, c.path, e.Worker)
 }
 

@@ -40,8 +40,8 @@ type present struct{}
 
 func (present) UnixMicro() int64 { return time.Now().UnixMicro() }
 
-// memory returns a coordinator over a server in memory.
-func memory(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
+// memoryCoordinator returns a coordinator over a server in memory.
+func memoryCoordinator(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
 	tb.Helper()
 	common, err := lifetime.Settings{Clock: present{}}.Resolve(2*time.Minute, time.Second)
 	if err != nil {
@@ -250,7 +250,7 @@ type process struct {
 // start starts a process on the rig's file.
 func (r *rig) start() *process {
 	r.Helper()
-	c, err := New(&link{memory(r.TB, r.server), r.place, r.before, r.after}, r.file(),
+	c, err := New(&link{memoryCoordinator(r.TB, r.server), r.place, r.before, r.after}, r.file(),
 		Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)

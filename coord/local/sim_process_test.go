@@ -33,7 +33,7 @@ var errDead = errors.New("the process is dead")
 
 // start makes the coordinator; nil: without a file.
 func (p *proc) start(file string) (c *Coordinator) {
-	l := &link{Coordinator: memory(p.TB, p.server), place: "memory"}
+	l := &link{Coordinator: memoryCoordinator(p.TB, p.server), place: "memory"}
 	l.before, l.after = p.request, p.answer
 	if p.c = l; file == "" {
 		return nil

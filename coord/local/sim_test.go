@@ -101,7 +101,8 @@ func (w *world) stamp(p *proc, g coord.Grant, from, to int64) {
 	p.stamped = time.Now()
 }
 
-// recovers lets everybody answer again: a while later each process stamps, whatever happened before.
+// recovers lets everybody answer again: a while later each process stamps, whatever happened
+// before.
 func (w *world) recovers() {
 	w.away.Store(false)
 	w.broken.Store(false)
@@ -199,7 +200,7 @@ func TestSimulation(t *testing.T) {
 	for seed := range uint64(fulltest.Rounds(20, 600)) { //nolint:gosec // none is negative
 		inBubble(t, func(t *testing.T, r *rig) {
 			w := &world{
-				rig: r, wire: memory(t, r.server), count: count, procs: map[*proc]bool{},
+				rig: r, wire: memoryCoordinator(t, r.server), count: count, procs: map[*proc]bool{},
 				random:  mrand.New(&shared{source: mrand.NewPCG(seed, 7)}),
 				changed: map[string]time.Time{}, kept: map[string]backup{}, spans: map[int][]span{},
 			}

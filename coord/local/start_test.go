@@ -20,7 +20,7 @@ import (
 // space declares the namespace with a longest horizon; 0: the driver's.
 func (r *rig) space(maxHorizon time.Duration) {
 	r.Helper()
-	err := memory(r, r.server).Init(r.ctx(),
+	err := memoryCoordinator(r, r.server).Init(r.ctx(),
 		coord.Space{
 			Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024,
 			MaxHorizon: maxHorizon,
@@ -50,7 +50,7 @@ func TestRestart(t *testing.T) {
 					return nil
 				}
 				sent := r.stored()[0].Sent
-				ghost(memory(t, r.server))
+				ghost(memoryCoordinator(t, r.server))
 				if slot := r.server.Slots()[0]; slot.Token != sent.Token {
 					t.Errorf("token %s was sent, and the file has %v", slot.Token, sent)
 				}
@@ -267,7 +267,8 @@ func TestLongerThanDeclared(t *testing.T) {
 			r.left()
 			req := r.request(4)
 			req.Until = req.Now + (longest + beyond).Milliseconds()
-			says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
+			says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare "+
+				"a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
 				longest+beyond, r.file(), longest, longest+beyond)
 			p := r.start()
 			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrInvalid) ||
@@ -333,8 +334,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestParkedBelowAPiece: a holder that is parked when the file has entered the piece above a floor, of
-// which it does not know yet, leaves nothing of the gap to the next one.
+// TestParkedBelowAPiece: a holder that is parked when the file has entered the piece above a floor,
+// of which it does not know yet, leaves nothing of the gap to the next one.
 func TestParkedBelowAPiece(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
@@ -436,6 +437,7 @@ func TestFreshRequest(t *testing.T) {
 	}
 	got := fresh(req, 5*time.Second)
 	if got.Now != req.Now+5_000 || got.OpenBy != req.OpenBy+5_000 || got.Until != req.LastTick {
-		t.Errorf("after 5 s: from %d to %d, until %d; the request was from %d until %d, the last tick is %d", got.Now, got.OpenBy, got.Until, req.Now, req.Until, req.LastTick)
+		t.Errorf("after 5 s: from %d to %d, until %d; the request was from %d until %d, the "+
+			"last tick is %d", got.Now, got.OpenBy, got.Until, req.Now, req.Until, req.LastTick)
 	}
 }

@@ -22,13 +22,14 @@ func Opener(open driver.Opener) driver.Opener {
 			return nil, fmt.Errorf("%w %s URL: option state is empty; name a file, or leave the option out",
 				coord.ErrInvalid, u.Scheme)
 		case given && u.State != "" && u.State != file:
-			return nil, fmt.Errorf("%w %s URL: option state is %q, and State is %q; name the file in one place, or the same in both",
+			return nil, fmt.Errorf("%w %s URL: option state is %q, and State is %q; name the file in one "+
+				"place, or the same in both",
 				coord.ErrInvalid, u.Scheme, file, u.State)
 		}
 		file = cmp.Or(file, u.State)
-		inner := u.Without("state")
-		inner.State = ""
-		c, err := open(ctx, inner)
+		remote := u.Without("state")
+		remote.State = ""
+		c, err := open(ctx, remote)
 		if err != nil || file == "" {
 			return c, err
 		}

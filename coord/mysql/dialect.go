@@ -10,12 +10,15 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one server
-// are numbered in order; those of several within a domain of MariaDB need not be. On a server that is
-// read-only, which some users may write nevertheless, asking for the number is an error.
+// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one
+// server are numbered in order; those of several within a domain of MariaDB need not be. On a
+// server that is read-only, which some users may write nevertheless, asking for the number is an
+// error.
 const (
 	//mutant:mysql-read-only
-	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)" //mutant:mysql-gtid
+	//mutant:mysql-gtid
+	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 " +
+		"@@gtid_executed */)"
 )
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
@@ -26,33 +29,38 @@ func dialect() sqlstore.Dialect {
 		// A lock is not in the log. Without a binary log others see a transaction before it is on
 		// disk, and the next one that is in the log takes it there.
 		//mutant:mysql-touch
-		Touch:  "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
-		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
-		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
-		Insert: "INSERT IGNORE INTO", Present: "",
+		Touch:     "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
+		Shared:    "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
+		Exclusive: "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
+		Insert:    "INSERT IGNORE INTO", Present: "",
 		Series: series,
 		Schema: schema,
 		Grants: []string{
-			"SELECT, INSERT, UPDATE ON {namespaces}", "SELECT, INSERT, UPDATE ON {slots}", "SELECT, INSERT, UPDATE ON {format}", "SELECT ON {workers}",
+			"SELECT, INSERT, UPDATE ON {namespaces}", "SELECT, INSERT, UPDATE ON {slots}",
+			"SELECT, INSERT, UPDATE ON {format}", "SELECT ON {workers}",
 			"/*M! SELECT, INSERT ON {prefix}tickets *//*!80000 USAGE ON *.* */",
 		},
 		Risks: append(slices.Clone(mysqldb.Risks), mysqldb.Statements, sqldb.Risk{
 			Name: "single_writer", If: "/*M! @@wsrep_on = 1 *//*!80000 0 = 1 */",
-			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; have all programs write to one node",
+			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; " +
+				"have all programs write to one node",
 		}),
 	}
 }
 
 // series is a table of the numbers below n.
 func series(n int) string {
-	const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL " +
+	const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION " +
+		"ALL SELECT 4 UNION ALL " +
 		"SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
 	var sum, from []string
 	for i, unit := 0, 1; unit < n || i == 0; i, unit = i+1, 10*unit {
-		sum, from = append(sum, fmt.Sprintf("%d * d%d.d", unit, i)), append(from, fmt.Sprintf("%s d%d", digits, i))
+		sum, from = append(sum, fmt.Sprintf("%d * d%d.d", unit, i)),
+			append(from, fmt.Sprintf("%s d%d", digits, i))
 	}
 	value := strings.Join(sum, " + ")
-	return fmt.Sprintf("(SELECT %s AS worker FROM %s WHERE %s < %d) series", value, strings.Join(from, ", "), value, n)
+	return fmt.Sprintf("(SELECT %s AS worker FROM %s WHERE %s < %d) series", value,
+		strings.Join(from, ", "), value, n)
 }
 
 // schema makes the tables. Keys and records are binary: no character set or collation changes

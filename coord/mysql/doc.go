@@ -51,10 +51,11 @@
 //
 // # What a server must keep
 //
-// A commit that was confirmed must be there after a crash. A server of which innodb_flush_log_at_trx_commit,
-// or sync_binlog where it has a binary log, is not 1 is refused, unless that is accepted; so is semi-synchronous replication
-// that waits too late or has fallen back to asynchronous, and Galera, which does not carry the
-// locks of rows from one node to another: accept single_writer where all programs write to the same node.
+// A commit that was confirmed must be there after a crash. A server of which
+// innodb_flush_log_at_trx_commit, or sync_binlog where it has a binary log, is not 1 is refused,
+// unless that is accepted; so is semi-synchronous replication that waits too late or has fallen
+// back to asynchronous, and Galera, which does not carry the locks of rows from one node to
+// another: accept single_writer where all programs write to the same node.
 //
 // A server that takes over has another server ID, and so it is noticed that writes may be lost
 // with the old one: nothing is granted until the windows that they may have had are over. Every

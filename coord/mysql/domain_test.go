@@ -18,12 +18,14 @@ func TestOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ring.Close()
-	for _, s := range []string{"SET SESSION server_id = 9", "SET SESSION gtid_seq_no = 1", "CREATE TABLE ring (n int)"} {
+	for _, s := range []string{"SET SESSION server_id = 9", "SET SESSION gtid_seq_no = 1",
+		"CREATE TABLE ring (n int)"} {
 		if _, err := ring.ExecContext(drivertest.Within(t), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter != g.NotAfter+1000 {
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
+		r.NotAfter != g.NotAfter+1000 {
 		t.Errorf("Renew: %v, %v", r, err)
 	}
 	if n, err := c.Inspect(drivertest.Within(t)); err != nil || !n.Lost.IsZero() {

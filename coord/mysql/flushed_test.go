@@ -26,7 +26,8 @@ func TestFlushedWindow(t *testing.T) {
 	s.Kill()
 	s.Restart(t)
 	c, _ = database(t, s, "").New(t, "ns")
-	if l, err := c.List(drivertest.Within(t)); err != nil || len(l) != 1 || l[0].NotAfter < r.NotAfter {
+	if l, err := c.List(drivertest.Within(t)); err != nil || len(l) != 1 ||
+		l[0].NotAfter < r.NotAfter {
 		t.Errorf("after a crash: %v, %v; want the window of %v", l, err, r)
 	}
 }

@@ -19,8 +19,10 @@ func TestRisks(t *testing.T) {
 	}{
 		"innodb_flush_log_at_trx_commit": {[]string{"--innodb-flush-log-at-trx-commit=2"}, "set it to 1"},
 		"sync_binlog":                    {[]string{"--log-bin", "--sync-binlog=0"}, "set it to 1"},
-		"semi_sync": {[]string{"--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-enabled=ON",
-			"--rpl-semi-sync-master-wait-point=AFTER_COMMIT"}, "AFTER_SYNC"},
+		"semi_sync": {[]string{
+			"--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-enabled=ON",
+			"--rpl-semi-sync-master-wait-point=AFTER_COMMIT",
+		}, "AFTER_SYNC"},
 	} {
 		t.Run(risk, func(t *testing.T) {
 			sqltest.Risk(t, database(t, mysqltest.Start(t, tc.args...), ""), risk, tc.says)
@@ -30,7 +32,9 @@ func TestRisks(t *testing.T) {
 
 // TestFellBack: semi-synchronous replication that has nobody to wait for is asynchronous.
 func TestFellBack(t *testing.T) {
-	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=1", "--rpl-semi-sync-master-wait-no-slave=ON")
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1",
+		"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=1",
+		"--rpl-semi-sync-master-wait-no-slave=ON")
 	d := database(t, s, "")
 	c, _ := d.New(t, "ns")
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
@@ -75,7 +79,9 @@ func TestOneConnection(t *testing.T) {
 func TestNumber(t *testing.T) {
 	for s, want := range map[string]int64{
 		"": 0, "0-1-17": 17, "0-1-17,1-2-3": 20,
-		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19": 18, "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-3:15:tag_a:1-9:b:2": 14, "3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
+		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19":                                       18,
+		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-3:15:tag_a:1-9:b:2":                          14,
+		"3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
 	} {
 		if n, err := (&mysqldb.DB{}).Number(s); err != nil || n != want {
 			t.Errorf("%q: %d, %v; want %d", s, n, err, want)
@@ -92,7 +98,8 @@ func TestNumber(t *testing.T) {
 func TestSeries(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
 	for _, n := range []int{1, 9, 10, 11, 1024, 65536} {
-		if got := d.Int(t, "SELECT COUNT(DISTINCT worker) + 10000000 * (MAX(worker) + 1 - COUNT(*)) FROM %s", series(n)); got != int64(n) {
+		if got := d.Int(t, "SELECT COUNT(DISTINCT worker) + 10000000 * (MAX(worker) + 1 - "+
+			"COUNT(*)) FROM %s", series(n)); got != int64(n) {
 			t.Errorf("of %d numbers, there are %d", n, got)
 		}
 	}
@@ -110,12 +117,14 @@ func TestPromoted(t *testing.T) {
 	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--server-id=1")
 	d := database(t, s, "")
 	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
-	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann") // who heeds read_only
+	// who heeds read_only
+	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann")
 	c, _ := d.New(t, "others")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates", "--read-only=1")
+	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates",
+		"--read-only=1")
 	there := as(t, "ann:pw", replica, database(t, replica, ""))
 	sqltest.Promoted(t, d, sqltest.Standby{
 		Database: &there,

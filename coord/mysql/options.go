@@ -41,7 +41,8 @@ type Options struct {
 	// Prefix begins the names of the tables. Empty: unalike_.
 	Prefix string
 	// Accept are risks of the server's settings that are taken: innodb_flush_log_at_trx_commit,
-	// sync_binlog, binlog_format, semi_sync, single_writer. A server with one that is not accepted is refused.
+	// sync_binlog, binlog_format, semi_sync, single_writer. A server with one that is not accepted is
+	// refused.
 	Accept []string
 	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
 	// generator.
@@ -74,7 +75,8 @@ func newIn(d *mysqldb.DB, place []string, namespace string, opts Options) (*Coor
 	if err := d.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
-	c, err := sqlstore.New(d, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(opts))
+	c, err := sqlstore.New(d, dialect(), "mysql", "the MySQL database", namespace, place,
+		sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

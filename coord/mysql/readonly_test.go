@@ -28,7 +28,8 @@ func TestReadOnly(t *testing.T) {
 	newcomer, _ := d.New(t, "ns")
 	_, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wants("Acquire", err)
-	if after := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d", g.WorkerID); after != before {
+	if after := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d",
+		g.WorkerID); after != before {
 		t.Errorf("the slot was %s and is %s", before, after)
 	}
 	d.Exec(t, "SET GLOBAL read_only = 0")

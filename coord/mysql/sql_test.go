@@ -93,8 +93,10 @@ func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, mysqltest.Start(t), 
 // isolation level.
 func TestHeld(t *testing.T) {
 	s := mysqltest.Start(t)
-	for _, level := range []string{"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ",
-		"SERIALIZABLE"} {
+	for _, level := range []string{
+		"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ",
+		"SERIALIZABLE",
+	} {
 		t.Run(level, func(t *testing.T) {
 			sqltest.Held(t, database(t, s, "&tx_isolation=%27"+level+"%27"))
 		})

@@ -57,6 +57,9 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "mysql://ann:secret@h/db?namespace=orders", "mysql://ann:secret@h/db?namespace=payments", "mysql://ann:secret@h/other?namespace=orders",
-		"mysql://ann:secret@i/db?namespace=orders", "mysql://ann:secret@h/db?namespace=orders&prefix=own_", "mysql://ann:secret@/db?namespace=orders&socket=/run/s")
+	localtest.Place(t, "mysql://ann:secret@h/db?namespace=orders",
+		"mysql://ann:secret@h/db?namespace=payments", "mysql://ann:secret@h/other?namespace=orders",
+		"mysql://ann:secret@i/db?namespace=orders",
+		"mysql://ann:secret@h/db?namespace=orders&prefix=own_",
+		"mysql://ann:secret@/db?namespace=orders&socket=/run/s")
 }

@@ -13,19 +13,22 @@ import (
 // the server for long.
 func TestLockWait(t *testing.T) {
 	s := mysqltest.Start(t)
-	opened, err := drivertest.Open(t, "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+"/"+mysqltest.Database+"?namespace=ns")
+	opened, err := drivertest.Open(t, "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+
+		"/"+mysqltest.Database+"?namespace=ns")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seconds string
-	if err := opened.(*Coordinator).db.Pool.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
+	if err := opened.(*Coordinator).db.Pool.QueryRowContext(drivertest.Within(t),
+		"SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
 		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, mysqldb.LockWait)
 	}
 }
 
 // TestStatements: a binary log of statements says something else on a replica.
 func TestStatements(t *testing.T) {
-	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"), "")
+	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"),
+		"")
 	var c coord.Coordinator
 	c, _ = d.New(t, "ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))

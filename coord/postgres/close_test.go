@@ -14,7 +14,8 @@ import (
 // TestCloseDead: a coordinator is closed although a connection has died and nobody was told.
 func TestCloseDead(t *testing.T) {
 	p := proxytest.Start(t, "127.0.0.1:"+pgtest.Start(t).Port)
-	c, err := coord.Open(t.Context(), "postgres://postgres@"+p.Addr+"/postgres?namespace=ns&accept=fsync", coord.OpenOptions{})
+	c, err := coord.Open(t.Context(), "postgres://postgres@"+p.Addr+
+		"/postgres?namespace=ns&accept=fsync", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func TestWraparound(t *testing.T) {
 	d.Exec(t, "CHECKPOINT")
 	s.Kill()
 	_ = os.Remove(filepath.Join(s.Dir, "postmaster.pid"))
-	if out, err := s.Command(t, pgtest.Program("pg_resetwal"), "-f", "-x", "2110000001", s.Dir).CombinedOutput(); err != nil {
+	if out, err := s.Command(t, pgtest.Program("pg_resetwal"), "-f", "-x", "2110000001",
+		s.Dir).CombinedOutput(); err != nil {
 		t.Fatalf("pg_resetwal: %v\n%s", err, out)
 	}
 	make0 := s.Command(t, "tee", filepath.Join(s.Dir, "pg_xact", "07DC")) // as who runs the server
@@ -65,7 +66,8 @@ func TestWraparound(t *testing.T) {
 	s.Restart(t)
 	again, _ := database(t, s, "").New(t, "ns") // which knows nothing of the log that is gone
 	g.Handle = nil
-	if r, err := again.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter != g.NotAfter+1000 {
+	if r, err := again.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
+		r.NotAfter != g.NotAfter+1000 {
 		t.Errorf("Renew in a database that wants a VACUUM: %v, %v", r, err)
 	}
 }
@@ -74,7 +76,8 @@ func TestWraparound(t *testing.T) {
 // be.
 func TestEncoding(t *testing.T) {
 	s := pgtest.Start(t)
-	database(t, s, "").Exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+	database(t, s, "").Exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' "+
+		"LC_COLLATE 'C' LC_CTYPE 'C'")
 	d := database(t, s, "&dbname=latin1")
 	c, _ := d.New(t, "ns")
 	req := drivertest.Request(2)
@@ -85,7 +88,8 @@ func TestEncoding(t *testing.T) {
 	if _, err := other.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
-	if l, err := other.List(drivertest.Within(t)); err != nil || len(l) != 1 || l[0].Identity != req.Identity || l[0].Holder != req.Holder {
+	if l, err := other.List(drivertest.Within(t)); err != nil || len(l) != 1 ||
+		l[0].Identity != req.Identity || l[0].Holder != req.Holder {
 		t.Errorf("List: %+v, %v", l, err)
 	}
 	req.Token, req.Identity = "other", "🦆"
@@ -97,7 +101,8 @@ func TestEncoding(t *testing.T) {
 func TestNoSchema(t *testing.T) {
 	c, _ := database(t, pgtest.Start(t), "&search_path=nosuch").New(t, "ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire", err, "no schema has been selected", "CREATE TABLE IF NOT EXISTS unalike_slots")
+	drivertest.WantInvalid(t, "Acquire", err, "no schema has been selected",
+		"CREATE TABLE IF NOT EXISTS unalike_slots")
 }
 
 // TestMakingForLong: who has no time to wait for somebody that makes the tables tries again.
@@ -112,7 +117,8 @@ func TestMakingForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := d.New(t, "ns")
-	if g, err := c.Acquire(drivertest.Within(t), drivertest.Request(1)); err == nil || coord.Permanent(err) {
+	if g, err := c.Acquire(drivertest.Within(t), drivertest.Request(1)); err == nil ||
+		coord.Permanent(err) {
 		t.Errorf("Acquire while the tables are being made: %v, %v; want an error that may pass", g, err)
 	}
 	if err := tx.Rollback(); err != nil {

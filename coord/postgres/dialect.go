@@ -15,15 +15,19 @@ func dialect() sqlstore.Dialect {
 		Number:  "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
 		Lineage: pgdb.Lineage,
 		Ticket:  "nextval('{prefix}tickets')",
-		Touch:   "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR SHARE", // which has a number of its own, and is in the log
+		// which has a number of its own, and is in the log
+		Touch: "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR SHARE",
 		// A row that many have locked together is written by each, and lets nobody wait in line.
-		Shared: "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
-		Alone:  "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
-		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
-		Series: func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
+		Shared:    "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
+		Exclusive: "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
+		Insert:    "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
+		Series: func(n int) string {
+			return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1)
+		},
 		Schema: schema,
-		Grants: []string{"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}", "SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets"},
-		Risks:  pgdb.Risks,
+		Grants: []string{"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}",
+			"SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets"},
+		Risks: pgdb.Risks,
 	}
 }
 

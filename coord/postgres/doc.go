@@ -26,8 +26,8 @@
 //
 // # The URL
 //
-// The scheme postgress is postgres with TLS. The path is the database; the port may be left out and is
-// 5432 then. Of several hosts, the first that can be written to is used. Open contacts nobody.
+// The scheme postgress is postgres with TLS. The path is the database; the port may be left out and
+// is 5432 then. Of several hosts, the first that can be written to is used. Open contacts nobody.
 // Options:
 //
 //	namespace             its name
@@ -45,16 +45,18 @@
 //
 // # Transactions
 //
-// Each call to the server is one transaction in one message and one round trip, with the isolation level read
-// committed, whatever the server's is. Changes of a namespace and raises of its floor keep each other out with
-// an advisory lock, whose key is a hash of prefix and namespace. Nothing is prepared, and no state of the session is used, so that a pooler may stand between. A change asks
-// for synchronous_commit. A commit that is confirmed with a warning, because the wait for a standby was cancelled,
-// is taken for one whose outcome is not known, and what settles it is another commit.
+// Each call to the server is one transaction in one message and one round trip, with the isolation
+// level read committed, whatever the server's is. Changes of a namespace and raises of its floor
+// keep each other out with an advisory lock, whose key is a hash of prefix and namespace. Nothing
+// is prepared, and no state of the session is used, so that a pooler may stand between. A change
+// asks for synchronous_commit. A commit that is confirmed with a warning, because the wait for a
+// standby was cancelled, is taken for one whose outcome is not known, and what settles it is
+// another commit.
 //
 // # What a server must keep
 //
-// A commit that was confirmed must be there after a crash, and on the standby that takes over. A server
-// with fsync or full_page_writes off is refused, unless that is accepted. A standby that was promoted has
-// another timeline, and so it is noticed that writes may be lost with the old server: nothing is granted until the
-// windows that they may have had are over.
+// A commit that was confirmed must be there after a crash, and on the standby that takes over. A
+// server with fsync or full_page_writes off is refused, unless that is accepted. A standby that was
+// promoted has another timeline, and so it is noticed that writes may be lost with the old server:
+// nothing is granted until the windows that they may have had are over.
 package postgres

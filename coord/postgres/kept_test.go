@@ -25,17 +25,22 @@ func TestSynchronous(t *testing.T) {
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
 		d := database(t, s, "&synchronous_commit="+level+"&client_min_messages=error")
 		c, _ := d.New(t, "ns")
-		if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil && !errors.Is(err, coord.ErrInvalid) {
+		if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil &&
+			!errors.Is(err, coord.ErrInvalid) {
 			t.Fatal(err)
 		}
 		d.Exec(t, "DROP TABLE IF EXISTS levels")
-		d.Exec(t, "CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, current_setting('client_min_messages') AS messages WHERE false")
+		d.Exec(t, "CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, "+
+			"current_setting('client_min_messages') AS messages WHERE false")
 		d.Exec(t, `CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
 $$BEGIN INSERT INTO levels VALUES (current_setting('synchronous_commit'), current_setting('client_min_messages')); RETURN NEW; END$$`)
-		d.Exec(t, "CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE FUNCTION note()")
+		d.Exec(t, "CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE "+
+			"FUNCTION note()")
 		drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))
-		if n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND messages = 'warning'"); n != 1 {
-			t.Errorf("with synchronous_commit=%s, a grant was written with %q", level, d.Text(t, "SELECT level || ' ' || messages FROM levels"))
+		if n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND "+
+			"messages = 'warning'"); n != 1 {
+			t.Errorf("with synchronous_commit=%s, a grant was written with %q", level,
+				d.Text(t, "SELECT level || ' ' || messages FROM levels"))
 		}
 	}
 }
@@ -55,9 +60,13 @@ func awaitNobody(t *testing.T, d *sqltest.Database) {
 			_, _ = d.SQL.ExecContext(others, "UPDATE unalike_format SET version = version")
 		}
 	}()
-	streamtest.Eventually(t, "commits wait", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 1 })
+	streamtest.Eventually(t, "commits wait", func() bool {
+		return d.Int(t, "SELECT COUNT(*) "+waits) == 1
+	})
 	end()
-	streamtest.Eventually(t, "none waits", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 0 })
+	streamtest.Eventually(t, "none waits", func() bool {
+		return d.Int(t, "SELECT COUNT(*) "+waits) == 0
+	})
 }
 
 // TestCancelledWait: a commit that waits for its standby is confirmed with a warning when the
@@ -79,10 +88,13 @@ func TestCancelledWait(t *testing.T) {
 		}
 		done <- err
 	}()
-	streamtest.Eventually(t, "the commit waits", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 1 })
+	streamtest.Eventually(t, "the commit waits", func() bool {
+		return d.Int(t, "SELECT COUNT(*) "+waits) == 1
+	})
 	d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
 	streamtest.Eventually(t, "the one that settles it waits", func() bool {
-		return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits+" AND query NOT LIKE '%%UPDATE unalike_slots%%'") == 1
+		return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits+
+			" AND query NOT LIKE '%%UPDATE unalike_slots%%'") == 1
 	})
 	cancel()
 	if err := <-done; err == nil || errors.Is(err, coord.ErrLeaseLost) {
@@ -90,7 +102,8 @@ func TestCancelledWait(t *testing.T) {
 	}
 	d.Exec(t, "ALTER SYSTEM RESET synchronous_standby_names")
 	d.Exec(t, "SELECT pg_reload_conf()")
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter < g.NotAfter+1000 {
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
+		r.NotAfter < g.NotAfter+1000 {
 		t.Errorf("Renew when the standby is not waited for: %v, %v", r, err)
 	}
 }

@@ -84,7 +84,8 @@ func newIn(d *pgdb.DB, namespace string, opts Options) (*Coordinator, error) {
 	if err := d.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
-	c, err := sqlstore.New(d, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(d.Pool.Config().ConnConfig), sqlstore.Options(opts))
+	c, err := sqlstore.New(d, dialect(), "postgres", "the PostgreSQL database", namespace,
+		placeOf(d.Pool.Config().ConnConfig), sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,8 @@ func placeOf(c *pgx.ConnConfig) []string {
 		}
 	}
 	slices.Sort(hosts)
-	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"], c.RuntimeParams["options"])
+	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"],
+		c.RuntimeParams["options"])
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool

@@ -85,8 +85,10 @@ func TestWire(t *testing.T) {
 // isolation level.
 func TestHeld(t *testing.T) {
 	s := pgtest.Start(t)
-	for _, level := range []string{"read uncommitted", "read committed", "repeatable read",
-		"serializable"} {
+	for _, level := range []string{
+		"read uncommitted", "read committed", "repeatable read",
+		"serializable",
+	} {
 		t.Run(level, func(t *testing.T) {
 			sqltest.Held(t, database(t, s, "&default_transaction_isolation="+url.PathEscape(level)))
 		})
@@ -107,7 +109,8 @@ RAISE EXCEPTION USING ERRCODE = '`+code+`'; END IF; RETURN NEW; END$$`,
 func TestSettings(t *testing.T) {
 	s := pgtest.Start(t)
 	for _, params := range []string{
-		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY", "&standard_conforming_strings=off&escape_string_warning=on",
+		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY",
+		"&standard_conforming_strings=off&escape_string_warning=on",
 		"&bytea_output=escape", "&extra_float_digits=-5", "&intervalstyle=sql_standard",
 		"&default_transaction_read_only=on", "&client_encoding=LATIN1",
 		"&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan",

@@ -21,7 +21,8 @@ func TestIndexed(t *testing.T) {
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	plan := d.Text(t, "%s", "EXPLAIN SELECT record FROM unalike_slots WHERE worker = 0 AND namespace = "+pgdb.Text("ns"))
+	plan := d.Text(t, "%s", "EXPLAIN SELECT record FROM unalike_slots WHERE worker = 0 AND "+
+		"namespace = "+pgdb.Text("ns"))
 	if !strings.HasPrefix(plan, "Index Scan") {
 		t.Errorf("a row is found by %s", plan)
 	}
@@ -37,7 +38,8 @@ func TestNoPing(t *testing.T) {
 	}
 	defer conn.Release()
 	ping := func() bool {
-		return pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: time.Minute})
+		return pool.Config().ShouldPing(t.Context(),
+			pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: time.Minute})
 	}
 	if ping() {
 		t.Error("a connection that lives is pinged")

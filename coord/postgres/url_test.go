@@ -19,7 +19,8 @@ func TestOpen(t *testing.T) {
 	s := pgtest.Start(t)
 	database(t, s, "").Exec(t, "CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
 	sqltest.Opened(t, "postgres://ann:s%40%2F%3F3cret@127.0.0.1:"+s.Port+"/postgres?accept=fsync")
-	sqltest.Opened(t, "postgres://ann@127.0.0.1:1,127.0.0.1:"+s.Port+"/postgres?accept=fsync") // the first is not there
+	// the first is not there
+	sqltest.Opened(t, "postgres://ann@127.0.0.1:1,127.0.0.1:"+s.Port+"/postgres?accept=fsync")
 }
 
 // TestRefused: a user who is not let in, and one that is unknown, with the password said nowhere.
@@ -52,8 +53,10 @@ func TestBadOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unprepared.Close()
-	for says, pool := range map[string]*pgxpool.Pool{"nil": nil,
-		"the pool does not tell of warnings; call postgres.Prepare": unprepared} {
+	for says, pool := range map[string]*pgxpool.Pool{
+		"nil": nil,
+		"the pool does not tell of warnings; call postgres.Prepare": unprepared,
+	} {
 		_, err := New(pool, "ns", Options{})
 		drivertest.WantInvalid(t, "New", err, says)
 	}
@@ -61,6 +64,9 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "postgres://ann:secret@h/db?namespace=orders", "postgres://ann:secret@h/db?namespace=payments", "postgres://ann:secret@h/other?namespace=orders",
-		"postgres://bob:secret@h/db?namespace=orders", "postgres://ann:secret@h,i/db?namespace=orders", "postgres://ann:secret@h/db?namespace=orders&prefix=own_", "postgres://ann:secret@/db?namespace=orders&socket=/run")
+	localtest.Place(t, "postgres://ann:secret@h/db?namespace=orders",
+		"postgres://ann:secret@h/db?namespace=payments", "postgres://ann:secret@h/other?namespace=orders",
+		"postgres://bob:secret@h/db?namespace=orders", "postgres://ann:secret@h,i/db?namespace=orders",
+		"postgres://ann:secret@h/db?namespace=orders&prefix=own_",
+		"postgres://ann:secret@/db?namespace=orders&socket=/run")
 }

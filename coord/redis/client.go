@@ -26,15 +26,20 @@ func checkClient(client goredis.UniversalClient) error {
 		}
 		return checkCluster(c.Options())
 	case *goredis.Ring:
-		return fmt.Errorf("%w: a Redis Ring moves keys to another server when one is not well, and nothing of what they held goes with them; use a Cluster, Sentinel, or one server", coord.ErrInvalid)
+		return fmt.Errorf("%w: a Redis Ring moves keys to another server when one is not well, and "+
+			"nothing of what they held goes with them; use a Cluster, Sentinel, or one server",
+			coord.ErrInvalid)
 	}
-	return fmt.Errorf("%w: the Redis client is a %T; a *redis.Client or a *redis.ClusterClient is needed", coord.ErrInvalid, client)
+	return fmt.Errorf("%w: the Redis client is a %T; a *redis.Client or a "+
+		"*redis.ClusterClient is needed", coord.ErrInvalid, client)
 }
 
 func checkSingle(o *goredis.Options) error {
 	switch {
 	case o.MaxRetries > 0: // what was -1 is 0 in a client
-		return fmt.Errorf("%w: the Redis client makes %d retries (Options.MaxRetries; 0 means 3); set it to -1: a call that is made again after its time is answered to nobody, and the generator's keeper makes retries of its own", coord.ErrInvalid, o.MaxRetries)
+		return fmt.Errorf("%w: the Redis client makes %d retries (Options.MaxRetries; 0 means 3); set "+
+			"it to -1: a call that is made again after its time is answered to nobody, and the generator's "+
+			"keeper makes retries of its own", coord.ErrInvalid, o.MaxRetries)
 	case !o.ContextTimeoutEnabled:
 		return errNoTimeouts()
 	}
@@ -50,7 +55,8 @@ func checkCluster(o *goredis.ClusterOptions) error {
 	case o.ReadOnly:
 		return errReplicas("ReadOnly")
 	case o.MaxRetries > 0:
-		return fmt.Errorf("%w: the Redis client makes %d retries on each node (ClusterOptions.MaxRetries); leave it at 0 or set it to -1", coord.ErrInvalid, o.MaxRetries)
+		return fmt.Errorf("%w: the Redis client makes %d retries on each node "+
+			"(ClusterOptions.MaxRetries); leave it at 0 or set it to -1", coord.ErrInvalid, o.MaxRetries)
 	case !o.ContextTimeoutEnabled:
 		return errNoTimeouts()
 	}
@@ -58,18 +64,21 @@ func checkCluster(o *goredis.ClusterOptions) error {
 }
 
 func errReplicas(option string) error {
-	return fmt.Errorf("%w: the Redis client has %s set, with which it may read what a replica has; clear it", coord.ErrInvalid, option)
+	return fmt.Errorf("%w: the Redis client has %s set, with which it may read what a replica "+
+		"has; clear it", coord.ErrInvalid, option)
 }
 
 func errNoTimeouts() error {
-	return fmt.Errorf("%w: the Redis client ignores the deadlines of contexts; set ContextTimeoutEnabled in its options", coord.ErrInvalid)
+	return fmt.Errorf("%w: the Redis client ignores the deadlines of contexts; set "+
+		"ContextTimeoutEnabled in its options", coord.ErrInvalid)
 }
 
 // checkTimeouts refuses the value with which the client does not set a deadline at
 // all. Clients keep it as it was given, or as -1.
 func checkTimeouts(read, write int64) error {
 	if read < 0 || write < 0 {
-		return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
+		return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it "+
+			"ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
 	}
 	return nil
 }
@@ -90,7 +99,9 @@ func warnings(client goredis.UniversalClient) []string {
 	read, write := timeouts(client)
 	for _, timeout := range []time.Duration{read, write} {
 		if 0 < timeout && timeout < longestCall {
-			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than %v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and WriteTimeout to -1 in its options", timeout)}
+			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than "+
+				"%v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and "+
+				"WriteTimeout to -1 in its options", timeout)}
 		}
 	}
 	return nil

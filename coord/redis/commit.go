@@ -42,7 +42,7 @@ func (w *write) done(a *answer) bool {
 func (s *session) written(c *protocol.Change, worker int) (w *write, err error) {
 	before := c.Before
 	w = &write{Meta: string(before.Meta.Raw), Unused: c.Unused, Set: map[string]string{}}
-	if c.Settle {
+	if c.NoteLineage {
 		w.Settles, w.Seen = before.Lineage, before.Server
 	}
 	if c.Meta != nil {

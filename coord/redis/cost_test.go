@@ -17,7 +17,7 @@ func TestCost(t *testing.T) {
 	// lasting has a lease that is still there when a slow machine has made a thousand more.
 	lasting := func() coord.Request {
 		r := request(capacity)
-		r.TTL = 2 * patience
+		r.TTL = 2 * timeout
 		return r
 	}
 	for range 1000 {

@@ -65,7 +65,8 @@ func ExampleNew_sentinel() {
 // package, for its side effect alone, makes the schemes known.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "redis-sentinel://sentinel1,sentinel2,sentinel3/mymaster/0?namespace=orders", coord.OpenOptions{})
+	c, err := coord.Open(ctx,
+		"redis-sentinel://sentinel1,sentinel2,sentinel3/mymaster/0?namespace=orders", coord.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

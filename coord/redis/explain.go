@@ -21,27 +21,49 @@ var hints = []struct {
 	invalid bool // whether trying again cannot help
 	meaning func(s *store) string
 }{
-	{"WRONGPASS", true, func(s *store) string { return "Redis at " + s.at + " refuses the user name or the password" }},
-	{"invalid password", true, func(s *store) string { return "Redis at " + s.at + " refuses the user name or the password" }},
-	{"NOAUTH", true, func(s *store) string { return "Redis at " + s.at + " wants a password" }},
-	{"unauthenticated", true, func(s *store) string { return "Redis at " + s.at + " wants a password" }},
-	{"The user executing the script", true, func(s *store) string { return "the Redis user lacks a right; grant it " + s.rights() }},
-	{"NOPERM", true, func(s *store) string { return "the Redis user lacks a right; grant it " + s.rights() }},
-	{"READONLY", false, func(s *store) string {
-		return s.at + " is a replica, which cannot lease: connect to the master, or through Sentinel, which finds it"
+	{"WRONGPASS", true, func(s *store) string {
+		return "Redis at " + s.at + " refuses the user name or the password"
 	}},
-	{"unknown command 'sentinel'", true, func(s *store) string { return "what answers at " + s.at + " is no Sentinel" }},
-	{"unreachable: redis: nil", true, func(s *store) string { return "the Sentinels at " + s.at + " know no master of that name" }},
-	{"cluster support disabled", true, func(s *store) string { return "the server at " + s.at + " is not part of a Cluster" }},
-	{"DB index is out of range", true, func(s *store) string { return "the server at " + s.at + " has no such database" }},
+	{"invalid password", true, func(s *store) string {
+		return "Redis at " + s.at + " refuses the user name or the password"
+	}},
+	{"NOAUTH", true, func(s *store) string { return "Redis at " + s.at + " wants a password" }},
+	{"unauthenticated", true, func(s *store) string {
+		return "Redis at " + s.at + " wants a password"
+	}},
+	{"The user executing the script", true, func(s *store) string {
+		return "the Redis user lacks a right; grant it " + s.rights()
+	}},
+	{"NOPERM", true, func(s *store) string {
+		return "the Redis user lacks a right; grant it " + s.rights()
+	}},
+	{"READONLY", false, func(s *store) string {
+		return s.at + " is a replica, which cannot lease: connect to the master, or through Sentinel, " +
+			"which finds it"
+	}},
+	{"unknown command 'sentinel'", true, func(s *store) string {
+		return "what answers at " + s.at + " is no Sentinel"
+	}},
+	{"unreachable: redis: nil", true, func(s *store) string {
+		return "the Sentinels at " + s.at + " know no master of that name"
+	}},
+	{"cluster support disabled", true, func(s *store) string {
+		return "the server at " + s.at + " is not part of a Cluster"
+	}},
+	{"DB index is out of range", true, func(s *store) string {
+		return "the server at " + s.at + " has no such database"
+	}},
 	{"unknown command", true, func(s *store) string {
-		return fmt.Sprintf("the server at %s cannot run scripts; Redis %d.0 or later is needed", s.at, minMajor)
+		return fmt.Sprintf("the server at %s cannot run scripts; Redis %d.0 or later is needed", s.at,
+			minMajor)
 	}},
 	{"NOLINEAGE", true, func(*store) string {
-		return "the server does not say which one it is (run_id and master_replid in INFO), so that a loss of its data would not be noticed; use a Redis that does"
+		return "the server does not say which one it is (run_id and master_replid in INFO), so that a " +
+			"loss of its data would not be noticed; use a Redis that does"
 	}},
 	{"WRONGTYPE", true, func(s *store) string {
-		return "Redis key \"" + s.key + "\" is of another type than this program makes it; it is not overwritten: use another namespace, or another database"
+		return "Redis key \"" + s.key + "\" is of another type than this program makes it; it is not " +
+			"overwritten: use another namespace, or another database"
 	}},
 	{"can't parse", true, func(s *store) string {
 		return "what answers at " + s.at + " does not speak the protocol of Redis: " + s.question()
@@ -49,7 +71,9 @@ var hints = []struct {
 	{"invalid reply", false, func(s *store) string {
 		return "what answers at " + s.at + " does not speak the protocol of Redis: " + s.question()
 	}},
-	{"does not look like a TLS handshake", false, func(s *store) string { return s.at + " does not answer with TLS: " + s.question() }},
+	{"does not look like a TLS handshake", false, func(s *store) string {
+		return s.at + " does not answer with TLS: " + s.question()
+	}},
 	{"EOF", false, hungUp},
 	{"connection reset", false, hungUp},
 	{"", false, func(s *store) string { return s.at + " cannot serve now" }},

@@ -55,7 +55,8 @@ func (a *answer) held(share coord.Range) (all []lease) {
 			continue
 		}
 		for worker := n * pageSize; worker < (n+1)*pageSize; worker++ {
-			if l, held := a.lease(worker); held && worker >= share.First && worker-share.First < share.Count {
+			if l, held := a.lease(worker); held && worker >= share.First &&
+				worker-share.First < share.Count {
 				all = append(all, l)
 			}
 		}

@@ -31,8 +31,8 @@ func (quiet) Printf(context.Context, string, ...any) {}
 
 const (
 	callTime = drivertest.CallTime
-	// patience is for what takes a quarantine.
-	patience = 5 * time.Minute
+	// timeout is for what takes a quarantine.
+	timeout = 5 * time.Minute
 	// wide is a skew bound with which a request that waits for a processor, here or in the
 	// server, is not taken for that of a wrong clock.
 	wide = 20 * time.Second
@@ -80,7 +80,7 @@ func mustRelease(tb testing.TB, c coord.Coordinator, g coord.Grant) {
 // eventually waits until something is so.
 func eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
-	proctest.Eventually(tb, patience, what, so)
+	proctest.Eventually(tb, timeout, what, so)
 }
 
 // metaOf returns the record of a namespace.

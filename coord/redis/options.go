@@ -51,7 +51,8 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -62,7 +63,8 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what Redis would round. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Millisecond != 0 {
-		return fmt.Errorf("%w: TTL is %v; Redis keeps leases by whole milliseconds, at least %v", coord.ErrInvalid, ttl, MinTTL)
+		return fmt.Errorf("%w: TTL is %v; Redis keeps leases by whole milliseconds, at least %v",
+			coord.ErrInvalid, ttl, MinTTL)
 	}
 	return nil
 }
@@ -79,7 +81,8 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	return connected{client: client, namespace: namespace, at: address(client), place: placeOf(client, namespace)}.coordinator(opts)
+	return connected{client: client, namespace: namespace, at: address(client),
+		place: placeOf(client, namespace)}.coordinator(opts)
 }
 
 // placeOf names the namespace by the servers that a client talks to; empty: they are not known.
@@ -110,12 +113,15 @@ func (c connected) coordinator(opts Options) (*Coordinator, error) {
 		return nil, err
 	}
 	s := &store{
-		client: c.client, key: keyOf(c.namespace), namespace: c.namespace, at: c.at, secure: c.secure, log: opts.Logger,
+		client: c.client, key: keyOf(c.namespace), namespace: c.namespace, at: c.at, secure: c.secure,
+		log: opts.Logger,
 	}
 	p, err := protocol.New(s, protocol.Settings{
-		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease,
+		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Redis can lose the namespace itself, and with it how far its windows reach",
-		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock,
+		Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func entry[R protocol.Record](s *store, a *answer, field string) (e protocol.Ent
 	}
 	version, record, _ := strings.Cut(value, " ")
 	if e.Version, err = strconv.ParseInt(version, 10, 64); err != nil || e.Version < 1 {
-		return protocol.Entry[R]{}, s.damaged(field, errors.New("the value does not begin with its version, perhaps truncated"))
+		return protocol.Entry[R]{}, s.damaged(field,
+			errors.New("the value does not begin with its version, perhaps truncated"))
 	}
 	if e.Record, err = protocol.Decode[R]([]byte(record)); err != nil {
 		return protocol.Entry[R]{}, s.damaged(field, err)
@@ -51,11 +52,15 @@ func (s *store) meta(a *answer) (protocol.Entry[protocol.Meta], error) {
 	value, there := a.values[fieldMeta]
 	switch {
 	case strings.HasPrefix(value, "{"):
-		return protocol.Entry[protocol.Meta]{}, fmt.Errorf("%w Redis key %q: an earlier version of this program has made it, before the first release; "+
-			"stop its generators, take another namespace name, 'unalike init' it, and raise its floor with 'unalike quarantine --until' to a time that the old one cannot have reached",
-			coord.ErrInvalid, s.key)
+		return protocol.Entry[protocol.Meta]{},
+			fmt.Errorf("%w Redis key %q: an earlier version of this program has made it, before the "+
+				"first release; "+
+				"stop its generators, take another namespace name, 'unalike init' it, and raise its floor "+
+				"with 'unalike quarantine --until' to a time that the old one cannot have reached",
+				coord.ErrInvalid, s.key)
 	case !there && a.fields > 0:
-		return protocol.Entry[protocol.Meta]{}, s.damaged(fieldMeta, errors.New("the field is missing and there are others"))
+		return protocol.Entry[protocol.Meta]{},
+			s.damaged(fieldMeta, errors.New("the field is missing and there are others"))
 	}
 	return entry[protocol.Meta](s, a, fieldMeta)
 }
@@ -87,5 +92,6 @@ func (s *store) view(a *answer, worker int) (*protocol.View, error) {
 
 // damaged is the error of a value that this driver cannot have written.
 func (s *store) damaged(field string, why error) error {
-	return fmt.Errorf("%w Redis key %q, field %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, s.key, field, why)
+	return fmt.Errorf("%w Redis key %q, field %q: %w; it is not overwritten: restore it from a "+
+		"backup, or use another namespace", coord.ErrInvalid, s.key, field, why)
 }

@@ -35,10 +35,11 @@ func TestClientRefused(t *testing.T) {
 		return closed(goredis.NewClient(o))
 	}
 	for says, client := range map[string]goredis.UniversalClient{
-		"the Redis client is nil":        nil,
-		" is nil":                        (*goredis.Client)(nil),
-		"is nil":                         (*goredis.ClusterClient)(nil),
-		"Ring":                           closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
+		"the Redis client is nil": nil,
+		" is nil":                 (*goredis.Client)(nil),
+		"is nil":                  (*goredis.ClusterClient)(nil),
+		"Ring": closed(
+			goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
 		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
 		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
 		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
@@ -96,7 +97,7 @@ func TestWrongServer(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	rude := drivertest.Answers(t, "")
 	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
-	alone := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
+	single := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
 	full := redistest.Start(t, redistest.Options{Args: []string{
 		"--maxmemory", "1",
 		"--maxmemory-policy", "noeviction",
@@ -106,7 +107,7 @@ func TestWrongServer(t *testing.T) {
 		invalid bool
 		says    string
 	}{
-		"cut off":     {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
+		"cut off":     {"redis://" + single.Addr + "?namespace=ns", false, "NOREPLICAS"},
 		"no password": {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
 		"wrong password": {
 			"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,

@@ -9,8 +9,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// sentinels connects for a client that asks Sentinels where the master is. Closing that client waits until none is asked any
-// more: as long as connecting may take where one does not answer. So its connections to Sentinels end with life.
+// sentinels connects for a client that asks Sentinels where the master is. Closing that client
+// waits until none is asked any more: as long as connecting may take where one does not answer. So
+// its connections to Sentinels end with life.
 type sentinels struct {
 	addrs []string
 	tls   *tls.Config // nil: none

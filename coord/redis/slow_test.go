@@ -36,9 +36,9 @@ func TestHiccup(t *testing.T) {
 	if _, err := c.Renew(within(t), g, g.NotAfter); err != nil { // the server knows the script
 		t.Fatal(err)
 	}
-	const late = 9 * time.Second
-	network.Delay(late)
-	ctx, cancel := context.WithTimeout(t.Context(), late*5/6)
+	const delay = 9 * time.Second
+	network.Delay(delay)
+	ctx, cancel := context.WithTimeout(t.Context(), delay*5/6)
 	defer cancel()
 	if h, err := c.Renew(ctx, g, g.NotAfter+10); err == nil {
 		t.Fatalf("Renew, answered after its time: %v", h)

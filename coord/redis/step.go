@@ -64,7 +64,8 @@ type answer struct {
 	info    string
 }
 
-var errReply = errors.New("the script's reply is not one that this program knows; is something between here and Redis that changes replies?")
+var errReply = errors.New("the script's reply is not one that this program knows; is something " +
+	"between here and Redis that changes replies?")
 
 // do makes a step.
 func (s *store) do(ctx context.Context, r request) (*answer, error) {
@@ -96,7 +97,8 @@ func answerOf(reply []any, get []string) (*answer, error) {
 	var worker string
 	var values, matching []any
 	ok := true
-	for i, to := range []any{&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker, &values, &matching, &a.info} {
+	for i, to := range []any{&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker,
+		&values, &matching, &a.info} {
 		ok = ok && read(reply[i], to)
 	}
 	if worker != "" {
@@ -104,7 +106,8 @@ func answerOf(reply []any, get []string) (*answer, error) {
 		a.worker, ok = id, ok && err == nil
 	}
 	if !ok || len(values) != len(get) || len(matching)%2 != 0 {
-		return nil, fmt.Errorf("%w (%d and %d of %d fields)", errReply, len(values), len(matching), len(get))
+		return nil, fmt.Errorf("%w (%d and %d of %d fields)", errReply, len(values), len(matching),
+			len(get))
 	}
 	for i, value := range values {
 		if text, ok := value.(string); ok {

@@ -99,7 +99,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		change := protocol.Change{Before: &protocol.View{
 			Position: sv.Position, Meta: sv.Meta,
 			Server: sv.Server - tc.ago.Microseconds(),
-		}, Settle: true}
+		}, NoteLineage: true}
 		change.Before.Lineage = cmp.Or(tc.lineage, sv.Lineage)
 		if change.Meta = &sv.Meta.Record; tc.ends > 0 {
 			change.Meta, change.Slot = nil, &protocol.Slot{

@@ -80,8 +80,9 @@ func TestOldLayout(t *testing.T) {
 	c := newCoordinator(t, client, "ns")
 	old := map[string]string{
 		"gen": "1", "shares": "0+2", "t:TOKEN": "0",
-		"0":    `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z","renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
-		"meta": `{"version":2,"minReader":2,"fingerprint":"` + layout + `","epoch":1704067200000000,"unit":1000,"lastTick":2199023255551,"capacity":1024,"nonce":"N","lineage":"a-b","maxHorizon":0,"floor":1,"base":1,"loss":{"nonce":"","floor":0,"found":0},"received":0}`,
+		"0": `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z","renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
+		"meta": `{"version":2,"minReader":2,"fingerprint":"` + layout +
+			`","epoch":1704067200000000,"unit":1000,"lastTick":2199023255551,"capacity":1024,"nonce":"N","lineage":"a-b","maxHorizon":0,"floor":1,"base":1,"loss":{"nonce":"","floor":0,"found":0},"received":0}`,
 	}
 	if err := client.HSet(within(t), "{ns}:slots", old).Err(); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,12 @@ import (
 // Survey implements [protocol.Session].
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	share := ask.Share
-	r := request{Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token, Info: ask.Token != ""}
+	r := request{Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token,
+		Info: ask.Token != ""}
 	switch {
 	case share.Count > MaxShare:
-		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker IDs; set WorkerIDs", coord.ErrInvalid, share.Count, MaxShare)
+		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker "+
+			"IDs; set WorkerIDs", coord.ErrInvalid, share.Count, MaxShare)
 	case share.Count == 0:
 		share, r.Match = everybody, allLeases
 	default:
@@ -35,7 +37,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return sv, nil
 	}
 	sv.Origin, sv.Slots = a.origin, int(a.fields-declared)
-	if id, err := strconv.Atoi(a.values[identityPrefix+ask.Identity]); err == nil && ask.Identity != "" {
+	if id, err := strconv.Atoi(a.values[identityPrefix+ask.Identity]); err == nil &&
+		ask.Identity != "" {
 		sv.Last = id
 	}
 	for _, l := range a.held(share) {
@@ -50,7 +53,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 }
 
 // found reads a namespace, which is made if it is not there and anew is not nil.
-func (s *session) found(ctx context.Context, r request, anew func(now int64) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool, err error) {
+func (s *session) found(ctx context.Context, r request,
+	anew func(now int64) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool,
+	err error) {
 	for {
 		if a, err = s.do(ctx, r); err != nil {
 			return nil, meta, false, err
@@ -80,13 +85,18 @@ func (s *store) checkServer(a *answer) error {
 	version := a.says("redis_version")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < minMajor {
-		return fmt.Errorf("%w: the Redis server has version %s; at least %d.0 is needed", coord.ErrInvalid, version, minMajor)
+		return fmt.Errorf("%w: the Redis server has version %s; at least %d.0 is needed",
+			coord.ErrInvalid, version, minMajor)
 	}
-	if policy := a.says("maxmemory_policy"); a.says("maxmemory") != "0" && strings.HasPrefix(policy, "allkeys") {
-		return fmt.Errorf("%w: the Redis server has maxmemory-policy %s, with which it may throw away a namespace when its memory is full; set it to noeviction", coord.ErrInvalid, policy)
+	if policy := a.says("maxmemory_policy"); a.says("maxmemory") != "0" &&
+		strings.HasPrefix(policy, "allkeys") {
+		return fmt.Errorf("%w: the Redis server has maxmemory-policy %s, with which it may throw away a "+
+			"namespace when its memory is full; set it to noeviction", coord.ErrInvalid, policy)
 	}
-	if a.says("connected_slaves") != "0" && a.says("min_slaves_good_slaves") == "" && !s.warned.Swap(true) {
-		s.log.Warn("Redis has replicas, and a master that is cut off from them goes on confirming windows; set min-replicas-to-write", "namespace", s.namespace)
+	if a.says("connected_slaves") != "0" && a.says("min_slaves_good_slaves") == "" &&
+		!s.warned.Swap(true) {
+		s.log.Warn("Redis has replicas, and a master that is cut off from them goes on confirming "+
+			"windows; set min-replicas-to-write", "namespace", s.namespace)
 	}
 	return nil
 }

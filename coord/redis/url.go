@@ -33,8 +33,10 @@ type kind struct {
 
 var (
 	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil, target.single}
-	sentinel = kind{"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders", []string{"sentinel_user", "sentinel_password"}, target.failover}
-	cluster  = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil, target.cluster}
+	sentinel = kind{"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
+		[]string{"sentinel_user", "sentinel_password"}, target.failover}
+	cluster = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil,
+		target.cluster}
 )
 
 // The client's library prints on standard error, for the whole process, that it cannot
@@ -47,9 +49,10 @@ func init() {
 	for _, k := range []kind{single, sentinel, cluster} {
 		for _, secure := range []bool{false, true} {
 			drivers.SetPort(k.name(secure), k.port)
-			driver.Register(k.name(secure), local.Opener(func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
-				return open(k, secure, u)
-			}))
+			driver.Register(k.name(secure),
+				local.Opener(func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
+					return open(k, secure, u)
+				}))
 		}
 	}
 }
@@ -72,7 +75,8 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k), secure}.coordinator(t.options)
+	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k),
+		secure}.coordinator(t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())
@@ -104,7 +108,8 @@ func (t target) place(k kind) string {
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
 func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 	var t target
-	if err := u.CheckOptions(slices.Concat(k.options, driver.LoginOptions, []string{"namespace", "ca", "cert", "key", "skew"})...); err != nil {
+	if err := u.CheckOptions(slices.Concat(k.options, driver.LoginOptions,
+		[]string{"namespace", "ca", "cert", "key", "skew"})...); err != nil {
 		return t, err
 	}
 	usage := u.Scheme + "://" + k.example
@@ -112,7 +117,8 @@ func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 		return t, fmt.Errorf("there is no host; write %s", usage)
 	}
 	if len(u.Hosts) > 1 && k.scheme == single.scheme {
-		return t, fmt.Errorf("there are %d hosts; one server is one host, several are a Cluster (%s://) or Sentinels (%s://)", len(u.Hosts), cluster.name(secure), sentinel.name(secure))
+		return t, fmt.Errorf("there are %d hosts; one server is one host, several are a Cluster (%s://) "+
+			"or Sentinels (%s://)", len(u.Hosts), cluster.name(secure), sentinel.name(secure))
 	}
 	var err error
 	if t.addrs, err = u.Addresses(k.port); err != nil {
@@ -225,7 +231,8 @@ func (t target) single() goredis.UniversalClient {
 
 func (t target) failover() goredis.UniversalClient {
 	return goredis.NewFailoverClient(&goredis.FailoverOptions{
-		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPass,
+		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser,
+		SentinelPassword:           t.sentinelPass,
 		CredentialsProviderContext: t.login, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,

@@ -28,12 +28,15 @@ func TestOpen(t *testing.T) {
 		Key: servers.Key,
 	}})
 	for name, url := range map[string]string{
-		"single":      "redis://:" + escaped + "@" + single.Addr + "?",
-		"database":    "redis://default:" + escaped + "@" + single.Addr + "/3?",
-		"Sentinel":    "redis-sentinel://:" + escaped + "@" + watched.Sentinel + "/" + redistest.MasterName + "/1?",
-		"Cluster":     "redis-cluster://" + cluster.Nodes[0].Addr + "," + cluster.Nodes[1].Addr + "?",
-		"TLS":         "rediss://" + secure.Addr + "/0?ca=" + ca.Path + "&cert=" + mine.Cert + "&key=" + mine.Key + "&",
-		"lease times": "redis://:" + escaped + "@" + single.Addr + "?ttl=20s&horizon=25s&renew=4s&skew=2s&",
+		"single":   "redis://:" + escaped + "@" + single.Addr + "?",
+		"database": "redis://default:" + escaped + "@" + single.Addr + "/3?",
+		"Sentinel": "redis-sentinel://:" + escaped + "@" + watched.Sentinel + "/" +
+			redistest.MasterName + "/1?",
+		"Cluster": "redis-cluster://" + cluster.Nodes[0].Addr + "," + cluster.Nodes[1].Addr + "?",
+		"TLS": "rediss://" + secure.Addr + "/0?ca=" + ca.Path + "&cert=" + mine.Cert + "&key=" +
+			mine.Key + "&",
+		"lease times": "redis://:" + escaped + "@" + single.Addr +
+			"?ttl=20s&horizon=25s&renew=4s&skew=2s&",
 	} {
 		c, err := open(t, url+"namespace="+rand.Text())
 		if err != nil {
@@ -50,7 +53,8 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for url, says := range map[string]string{
-		"rediss://" + secure.Addr + "?namespace=ns&ca=" + ca.Path:                          secure.Addr, // no certificate of the client
+		// no certificate of the client
+		"rediss://" + secure.Addr + "?namespace=ns&ca=" + ca.Path:                          secure.Addr,
 		"rediss://" + secure.Addr + "?namespace=ns&cert=" + mine.Cert + "&key=" + mine.Key: "unknown authority",
 		"redis://" + secure.Addr + "?namespace=ns":                                         secure.Addr,
 	} {
@@ -71,19 +75,21 @@ func TestOpen(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	junk, old := drivertest.BadFiles(t)
 	drivertest.BadURLs(t, map[string]string{
-		"redis3://h?namespace=ns":                                      "unknown scheme",
-		"redis:///0?namespace=ns":                                      "there is no host; write redis://",
-		"redis://h":                                                    "no namespace",
-		"redis://h?namespace=":                                         "no namespace",
-		"redis://h?namespace=a:b":                                      "namespace",
-		"redis://h,i?namespace=ns":                                     "there are 2 hosts; one server is one host, several are a Cluster (redis-cluster://) or Sentinels (redis-sentinel://)",
-		"redis-cluster://h,h:6379?namespace=ns":                        "twice",
-		"redis://h:0?namespace=ns":                                     "port",
-		"unix:///run/redis.sock?namespace=ns":                          `unknown scheme "unix"`,
-		"redis:///run/redis.sock?namespace=ns":                         "no host",
-		"rediss://h?namespace=ns&skip_verify=true":                     `unknown option "skip_verify"`,
-		"redis://h/x?namespace=ns":                                     `database is "x"`,
-		"redis://h/-1?namespace=ns":                                    `the database is "-1"; it is a number from 0 on, as in redis://`,
+		"redis3://h?namespace=ns": "unknown scheme",
+		"redis:///0?namespace=ns": "there is no host; write redis://",
+		"redis://h":               "no namespace",
+		"redis://h?namespace=":    "no namespace",
+		"redis://h?namespace=a:b": "namespace",
+		"redis://h,i?namespace=ns": "there are 2 hosts; one server " +
+			"is one host, several are a Cluster (redis-cluster://) or Sentinels (redis-sentinel://)",
+		"redis-cluster://h,h:6379?namespace=ns":    "twice",
+		"redis://h:0?namespace=ns":                 "port",
+		"unix:///run/redis.sock?namespace=ns":      `unknown scheme "unix"`,
+		"redis:///run/redis.sock?namespace=ns":     "no host",
+		"rediss://h?namespace=ns&skip_verify=true": `unknown option "skip_verify"`,
+		"redis://h/x?namespace=ns":                 `database is "x"`,
+		"redis://h/-1?namespace=ns": `the database is "-1"; it is a ` +
+			`number from 0 on, as in redis://`,
 		"redis://h/01?namespace=ns":                                    `database is "01"`,
 		"redis://h?namespace=ns&colour=red":                            "known are ca, cert",
 		"redis://h?namespace=ns&ttl=10":                                "unit",

@@ -27,9 +27,11 @@ func (c *Coordinator) Describe() coord.Description {
 	d.Rules.Workers = c.opts.Count
 	switch {
 	case c.opts.State == "":
-		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
+		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the " +
+			"clock, and other processes with the same worker ID, are not protected against"}
 	case c.opts.AcceptFresh:
-		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
+		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never " +
+			"was; unset it after the first start"}
 	}
 	return d
 }
@@ -67,11 +69,13 @@ func (c *Coordinator) workers(req coord.Request) (coord.Range, error) {
 	}
 	last := first + int64(c.opts.Count) - 1
 	if last >= int64(req.Capacity) {
-		return coord.Range{}, fmt.Errorf("%w: static worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, last, req.Capacity-1)
+		return coord.Range{}, fmt.Errorf("%w: static worker ID %d; the layout has worker IDs 0 to %d",
+			coord.ErrInvalid, last, req.Capacity-1)
 	}
 	mine, share := coord.Range{First: int(first), Count: c.opts.Count}, req.Workers
 	if first < int64(share.First) || last >= int64(share.First)+int64(share.Count) {
-		return mine, fmt.Errorf("%w: static worker IDs %v are not within the share %v that the generator is configured for; change one of them", coord.ErrInvalid, mine, share)
+		return mine, fmt.Errorf("%w: static worker IDs %v are not within the share %v that the "+
+			"generator is configured for; change one of them", coord.ErrInvalid, mine, share)
 	}
 	return mine, nil
 }
@@ -84,12 +88,15 @@ func (c *Coordinator) checkAhead(req coord.Request) error {
 		return nil
 	}
 	tick := time.Duration(req.Scale.Unit) * time.Microsecond
-	return fmt.Errorf("%w: Lead and RollbackTolerance let the generator be %d ticks of %v ahead of the clock; without a state file at most %d are allowed, because a restart that waits for less issues the same IDs again; name a state file, or set Lead to 0 and RollbackTolerance to at most %v",
+	return fmt.Errorf("%w: Lead and RollbackTolerance let the generator be %d ticks of %v ahead of "+
+		"the clock; without a state file at most %d are allowed, because a restart that waits for less "+
+		"issues the same IDs again; name a state file, or set Lead to 0 and RollbackTolerance "+
+		"to at most %v",
 		coord.ErrInvalid, req.Ahead, tick, most, MaxAhead)
 }
 
-// Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process has
-// its own memory of it.
+// Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process
+// has its own memory of it.
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	n, err := c.Coordinator.Inspect(ctx)
 	if c.opts.State == "" {

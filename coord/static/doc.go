@@ -31,21 +31,21 @@
 //
 // If the state file is missing, it may have been lost: a start then waits four seconds, or a second
 // longer than the option horizon if that is set, which is as far as a predecessor's window can have
-// reached. If it is certain that this worker ID is new, "unalike init", [Options].AcceptFresh or the
-// URL option fresh=true spares that. If the file is deleted or replaced under a running holder, its
-// next renewal notices, and service goes on after the same wait.
+// reached. If it is certain that this worker ID is new, "unalike init", [Options].AcceptFresh or
+// the URL option fresh=true spares that. If the file is deleted or replaced under a running holder,
+// its next renewal notices, and service goes on after the same wait.
 //
 // The file goes on after a reboot and on another machine, so that a volume may move with a
-// StatefulSet's pod. It works where Go has file locks: Linux, macOS, BSD and Windows. A network file
-// system is refused, because a lock there may keep nobody out; Windows, OpenBSD and NetBSD do not
-// tell one, so that nothing is refused there.
+// StatefulSet's pod. It works where Go has file locks: Linux, macOS, BSD and Windows. A network
+// file system is refused, because a lock there may keep nobody out; Windows, OpenBSD and NetBSD do
+// not tell one, so that nothing is refused there.
 //
 // # Several worker IDs
 //
-// Of the worker IDs that are free, the one is granted whose window opens in time, the first if there
-// are several, and otherwise the one that opens first. So a start passes over what a crash left, and
-// after a step of the clock backward service goes on with a worker ID whose window lies behind the
-// new time.
+// Of the worker IDs that are free, the one is granted whose window opens in time, the first if
+// there are several, and otherwise the one that opens first. So a start passes over what a crash
+// left, and after a step of the clock backward service goes on with a worker ID whose window lies
+// behind the new time.
 //
 // # A slow disk
 //
@@ -56,10 +56,11 @@
 // # Without a state file
 //
 // A start waits as long as a predecessor can have been ahead of the clock, which is [MaxAhead]. A
-// generator that may be further ahead is refused without a state file. The same worker ID is refused
-// twice in one process, which remembers how far each of its worker IDs has come. That is all:
-// restarts after a step of the clock and other processes are not protected. Warnings, and through it
-// the generator's health, says so. Tests that want a clean slate use a namespace of their own.
+// generator that may be further ahead is refused without a state file. The same worker ID is
+// refused twice in one process, which remembers how far each of its worker IDs has come. That is
+// all: restarts after a step of the clock and other processes are not protected. Warnings, and
+// through it the generator's health, says so. Tests that want a clean slate use a namespace of
+// their own.
 //
 // # What it cannot promise
 //

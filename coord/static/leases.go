@@ -62,7 +62,8 @@ func (l *leases) holder(id int) (string, error) {
 	held.Unlock()
 	switch {
 	case here:
-		return fmt.Sprintf("worker ID %d of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", id, l.namespace, os.Getpid()), nil
+		return fmt.Sprintf("worker ID %d of namespace %q is held in this process already (process %d); "+
+			"use one generator for both, or give one another worker ID", id, l.namespace, os.Getpid()), nil
 	case path == "":
 		return "", nil
 	}
@@ -86,7 +87,8 @@ func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 	case d.First < 0 && share.Count > 0:
 		d.First = share.First
 	case path != "" && share.Count > 0 && d.First != share.First:
-		return fmt.Errorf("it belongs to namespace %q, worker ID %d; it is wanted for namespace %[1]q, worker ID %[3]d; give each a state file of its own", l.namespace, d.First, share.First)
+		return fmt.Errorf("it belongs to namespace %q, worker ID %d; it is wanted for namespace %[1]q, "+
+			"worker ID %[3]d; give each a state file of its own", l.namespace, d.First, share.First)
 	}
 	for id := share.First; id < share.First+share.Count; id++ {
 		if _, marked := d.Marks[id]; !marked {
@@ -122,7 +124,8 @@ func (l *leases) Take(session context.Context, id int) (err error) {
 	_, taken := held.by[worker{l.namespace, id}]
 	if taken || session.Err() != nil {
 		mine.free()
-		return fmt.Errorf("worker ID %d was taken in this process meanwhile, or nobody waits for it any more", id)
+		return fmt.Errorf("worker ID %d was taken in this process meanwhile, or nobody waits for "+
+			"it any more", id)
 	}
 	held.by[worker{l.namespace, id}] = mine
 	return nil

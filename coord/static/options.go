@@ -75,12 +75,14 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		opts.Count = 1
 	}
 	if opts.Count < 0 || opts.Count > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1", coord.ErrInvalid, opts.Count)
+		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1",
+			coord.ErrInvalid, opts.Count)
 	}
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock,
+		Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +96,15 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		place = driver.JoinPlace("static", place, opts.Namespace)
 	}
 	l := &leases{namespace: opts.Namespace}
-	store := filestore.New(filestore.Options{Path: opts.State, Namespace: opts.Namespace, Clock: common.Clock, Leases: l, Begin: 1})
+	store := filestore.New(filestore.Options{Path: opts.State, Namespace: opts.Namespace,
+		Clock: common.Clock, Leases: l, Begin: 1})
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
 		Lease: opts.Lease, Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: maxHorizon,
 		ShortOnly: "the option horizon says how long a state file that was lost is waited out",
 		//mutant:static-forgets
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: opts.State != "" && !opts.AcceptFresh,
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: opts.State != "" &&
+			!opts.AcceptFresh,
 		Clock: common.Clock, Logger: common.Logger,
 	})
 	if err != nil {

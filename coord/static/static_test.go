@@ -223,7 +223,8 @@ func TestSameProcess(t *testing.T) {
 	for _, state := range []string{"", stateFile(t)} {
 		_, err := open(t, Options{Namespace: ns, State: state}).Acquire(t.Context(), request("b", 1000))
 		refused(t, err, coord.ErrNoWorkerID,
-			fmt.Sprintf("worker ID 7 of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", ns, os.Getpid()))
+			fmt.Sprintf("worker ID 7 of namespace %q is held in this process already (process %d); use one "+
+				"generator for both, or give one another worker ID", ns, os.Getpid()))
 	}
 	acquire(t, open(t, Options{}), request("c", 1000)) // another namespace is another domain
 }
@@ -254,7 +255,8 @@ func TestForeignFile(t *testing.T) {
 		fmt.Sprintf("it belongs to namespace %q; it is wanted for namespace", ns), advice)
 	other, err := New(8, Options{Namespace: ns, State: path})
 	refuses(other, err, coord.ErrInvalid, path, advice,
-		fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, worker ID 8", ns))
+		fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, "+
+			"worker ID 8", ns))
 	mine := Options{Namespace: ns, State: path}
 	refuses(open(t, mine), nil, coord.ErrLayoutMismatch, layoutA, "40/10/13/1ms/2024-01-01T00:00:00Z")
 	leased := func(path string) (coord.Coordinator, error) {
@@ -450,7 +452,8 @@ func TestDescribe(t *testing.T) {
 	}{
 		{
 			Options{State: stateFile(t), AcceptFresh: true},
-			"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start",
+			"fresh is set: a state file that was lost is taken for one that never was; unset it after the " +
+				"first start",
 		},
 		{Options{State: stateFile(t)}, ""},
 	} {
@@ -478,11 +481,14 @@ func TestInvalidOptions(t *testing.T) {
 		want   string
 	}{
 		{-1, Options{}, `coord: invalid: worker is -1; a worker ID is 0 or more`},
-		{7, Options{Count: -2}, `coord: invalid: Count is -2; it is the number of worker IDs, at least 1`},
+		{7, Options{Count: -2}, `coord: invalid: Count is -2; it is the number of worker ` +
+			`IDs, at least 1`},
 		{
 			7,
 			Options{Lease: coord.LeaseConfig{Identity: "x"}},
-			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero here, they belong in the generator's configuration`,
+			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero ` +
+				`here, they ` +
+				`belong in the generator's configuration`,
 		},
 		{
 			7,
@@ -508,10 +514,12 @@ func TestWorkerIDOutsideLayoutOrShare(t *testing.T) {
 		}, `coord: invalid: static worker ID 8; the layout has worker IDs 0 to 7`},
 		{1, func(r *coord.Request) {
 			r.Workers = coord.Range{First: 8, Count: 4}
-		}, `coord: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is configured for; change one of them`},
+		}, `coord: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is ` +
+			`configured for; change one of them`},
 		{2, func(r *coord.Request) {
 			r.Workers = coord.Range{Count: 8}
-		}, `coord: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is configured for; change one of them`},
+		}, `coord: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is ` +
+			`configured for; change one of them`},
 	} {
 		req := request("a", 0)
 		tt.change(&req)

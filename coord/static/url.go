@@ -34,9 +34,11 @@ func (o opener) parse(u *driver.URL) (src source, opts Options, err error) {
 	case u.User != nil:
 		return src, opts, errors.New("there is a user or password; write static://?worker=7 without one")
 	case len(u.Hosts) > 0:
-		return src, opts, fmt.Errorf("there is a host, %q; a static coordinator has none, write static://?worker=7", u.Hosts[0])
+		return src, opts, fmt.Errorf("there is a host, %q; a static coordinator has none, write "+
+			"static://?worker=7", u.Hosts[0])
 	case u.Path != "":
-		return src, opts, fmt.Errorf("there is a path, %q; write static://?worker=7, and the state file as the option state", u.Path)
+		return src, opts, fmt.Errorf("there is a path, %q; write static://?worker=7, and the state file "+
+			"as the option state", u.Path)
 	}
 	if err := u.CheckOptions("worker", "state", "namespace", "count", "fresh"); err != nil {
 		return src, opts, err

@@ -49,7 +49,8 @@ func openURL(t *testing.T, m machine, rawURL string) (*Coordinator, error) {
 
 func TestURL(t *testing.T) {
 	m := testMachine("web-3.web.default.svc.cluster.local")
-	c, err := openURL(t, m, "static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s&horizon=4s&renew=2s")
+	c, err := openURL(t, m,
+		"static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s&horizon=4s&renew=2s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,8 @@ func TestBadURL(t *testing.T) {
 	for _, tt := range []struct{ host, url, want string }{
 		{"", "static://", `option worker is missing; ` + forms},
 		{"", "static://?worker=", `option worker is missing; ` + forms},
-		{"", "static://?worker=007", `option worker is "007"; ` + forms + `: a leading zero is not allowed`},
+		{"", "static://?worker=007", `option worker is "007"; ` + forms +
+			`: a leading zero is not allowed`},
 		{"", "static://?worker=%207", `option worker is " 7"; ` + forms + `: ' ' is not a decimal digit`},
 		{"", "static://?worker=-1", `option worker is "-1"; ` + forms + `: '-' is not a decimal digit`},
 		{
@@ -112,7 +114,8 @@ func TestBadURL(t *testing.T) {
 		},
 		{"", "static://?worker=2147483648", `option worker is "2147483648"; ` + forms +
 			`: the largest possible worker ID is 2147483647`},
-		{"", "static://?worker=env:", `option worker is "env:"; the name of an environment variable must follow`},
+		{"", "static://?worker=env:", `option worker is "env:"; the name of an environment variable ` +
+			`must follow`},
 		{
 			"", "static://?worker=env:NONE",
 			`option worker is "env:NONE" and the environment variable NONE ` +
@@ -183,14 +186,17 @@ func TestBadAddresses(t *testing.T) {
 		addresses []string
 		want      string
 	}{
-		{nil, `coord: invalid: worker is ip and this machine has no private IPv4 address; set worker to a number`},
+		{nil, `coord: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
+			`to a number`},
 		{
 			[]string{"8.8.8.8", "fd00::1"},
-			`coord: invalid: worker is ip and this machine has no private IPv4 address; set worker to a number`,
+			`coord: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
+				`to a number`,
 		},
 		{
 			[]string{"10.0.0.5", "172.17.0.1"},
-			`coord: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, 172.17.0.1; set worker to a number`,
+			`coord: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, ` +
+				`172.17.0.1; set worker to a number`,
 		},
 	} {
 		c, err := openURL(t, testMachine("h", tt.addresses...), "static://?worker=ip")

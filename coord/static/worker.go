@@ -68,11 +68,13 @@ func (m machine) environment(name string) (int64, error) {
 	}
 	v, ok := m.lookupEnv(name)
 	if !ok {
-		return 0, fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is not set; set it to a decimal number", name)
+		return 0, fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is not "+
+			"set; set it to a decimal number", name)
 	}
 	n, err := parseNumber(v)
 	if err != nil {
-		err = fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is %q; set it to a decimal number: %w", name, v, err)
+		err = fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is %q; set it "+
+			"to a decimal number: %w", name, v, err)
 	}
 	return n, err
 }
@@ -91,7 +93,8 @@ func (m machine) ordinal() (int64, error) {
 	}
 	n, err := parseNumber(name[i+1:])
 	if err != nil {
-		err = fmt.Errorf("option worker is hostname and the host's name is %q; %s: %w", full, ordinalForm, err)
+		err = fmt.Errorf("option worker is hostname and the host's name is %q; %s: %w", full, ordinalForm,
+			err)
 	}
 	return n, err
 }
@@ -122,11 +125,13 @@ func parseNumber(s string) (int64, error) {
 func (s source) check(count int) error {
 	switch {
 	case s.ip && count != 1:
-		return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 with worker=ip", coord.ErrInvalid, count)
+		return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 "+
+			"with worker=ip", coord.ErrInvalid, count)
 	case s.first < 0:
 		return fmt.Errorf("%w: worker is %d; a worker ID is 0 or more", coord.ErrInvalid, s.first)
 	case s.first > math.MaxInt32-int64(count)+1:
-		return fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d", coord.ErrInvalid, s.first, count, math.MaxInt32)
+		return fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d",
+			coord.ErrInvalid, s.first, count, math.MaxInt32)
 	}
 	return nil
 }
@@ -158,9 +163,11 @@ func (m machine) lowBits(capacity int) (int64, error) {
 		b := found.As4()
 		return int64(binary.BigEndian.Uint32(b[:])) & int64(capacity-1), nil
 	case 0:
-		return 0, fmt.Errorf("%w: worker is ip and this machine has no private IPv4 address; set worker to a number", coord.ErrInvalid)
+		return 0, fmt.Errorf("%w: worker is ip and this machine has no private IPv4 address; set worker "+
+			"to a number", coord.ErrInvalid)
 	}
-	return 0, fmt.Errorf("%w: worker is ip and this machine has %d private IPv4 addresses, %s; set worker to a number", coord.ErrInvalid, len(private), strings.Join(private, ", "))
+	return 0, fmt.Errorf("%w: worker is ip and this machine has %d private IPv4 addresses, %s; set "+
+		"worker to a number", coord.ErrInvalid, len(private), strings.Join(private, ", "))
 }
 
 func interfaceAddresses() ([]netip.Addr, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
-// ward is how long nothing is granted after a loss was noticed, in ticks.
-const ward = int64((zk.MaxHorizon + zk.DefaultSkewBound) / time.Millisecond)
+// quarantine is how long nothing is granted after a loss was noticed, in ticks.
+const quarantine = int64((zk.MaxHorizon + zk.DefaultSkewBound) / time.Millisecond)
 
 // rollBack gives a server the data back that it had when keep was called.
 func keep(tb testing.TB, s *zktest.Server) (rollBack func()) {
@@ -71,7 +71,7 @@ func TestRolledBack(t *testing.T) {
 	lost := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(4))
 	rollBack()
 
-	before, ward := tickNow(), (zk.MaxHorizon + bound).Milliseconds()
+	before, quarantine := tickNow(), (zk.MaxHorizon + bound).Milliseconds()
 	var quarantined *coord.QuarantinedError
 	streamtest.Eventually(t, "the loss is noticed", func() bool {
 		h, err := c.Renew(within(t), g, tickNow()+10_000)
@@ -83,16 +83,17 @@ func TestRolledBack(t *testing.T) {
 		}
 		return errors.As(err, &quarantined)
 	})
-	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+ward {
-		t.Errorf("quarantined until tick %d; want at least %d", floor, before+ward)
+	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+quarantine {
+		t.Errorf("quarantined until tick %d; want at least %d", floor, before+quarantine)
 	}
 	for _, who := range []*zk.Coordinator{
 		c,
 		newCoordinator(t, []string{server.Addr}, ns, &zk.Options{SkewBound: bound}),
 	} {
-		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+ward ||
+		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+quarantine ||
 			h.NotBefore < lost.NotAfter {
-			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost, before+ward)
+			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost,
+				before+quarantine)
 		}
 	}
 }
@@ -125,15 +126,16 @@ func TestElectionAfterALoss(t *testing.T) {
 		rollBack()
 		before := tickNow()
 		if lost != notRenewed {
-			if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
+			if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) &&
+				!errors.Is(err, coord.ErrLeaseLost) {
 				t.Errorf("Renew of %v after %s was lost: %v, %v", g, lost, h, err)
 			}
 		}
 		for range 2 {
-			if h := mustAcquire(t, c, request(3)); h.NotBefore < before+ward ||
+			if h := mustAcquire(t, c, request(3)); h.NotBefore < before+quarantine ||
 				h.NotBefore < max(other.NotAfter, g.NotAfter) {
 				t.Errorf("%v was granted after a loss of %s, which forgot %v and %v; want from %d on", h, lost,
-					other, g, before+ward)
+					other, g, before+quarantine)
 			}
 		}
 	}

@@ -154,8 +154,10 @@ func (s *session) until(ctx context.Context, ready <-chan struct{}) error {
 // definite reports whether a server has answered with an error. After all other errors the
 // outcome is unknown.
 func definite(err error) bool {
-	return is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNoAuth, client.ErrInvalidACL,
-		client.ErrNotEmpty, client.ErrNoChildrenForEphemerals, client.ErrBadArguments, client.ErrInvalidPath)
+	return is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNoAuth,
+		client.ErrInvalidACL,
+		client.ErrNotEmpty, client.ErrNoChildrenForEphemerals, client.ErrBadArguments,
+		client.ErrInvalidPath)
 }
 
 // is reports whether an error is one of some.

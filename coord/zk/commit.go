@@ -21,7 +21,8 @@ type commit struct {
 }
 
 // Commit implements [protocol.Session].
-func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, _ error) {
+func (s *session) Commit(ctx context.Context,
+	change protocol.Change) (out protocol.Outcome, _ error) {
 	before := change.Before
 	c := &commit{session: s, change: change, worker: change.Worker(), now: &protocol.View{
 		Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease,
@@ -36,7 +37,8 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (out proto
 			s.held.Store(true)
 		}
 		return protocol.Outcome{Done: true, Now: c.now}, nil
-	case failed == nil || !is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
+	case failed == nil || !is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion,
+		client.ErrNotEmpty):
 		return out, err
 	}
 	if _, ok := failed.request.(*client.CreateRequest); ok && is(err, client.ErrNoNode) {
@@ -84,7 +86,8 @@ func put[R protocol.Record](c *commit, path string, e *protocol.Entry[R], next R
 		return err
 	}
 	if len(value) > sendRoom/2 {
-		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter Request.Holder", coord.ErrInvalid, path, len(value), sendRoom/2)
+		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter "+
+			"Request.Holder", coord.ErrInvalid, path, len(value), sendRoom/2)
 	}
 	now := protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
 	if e.There() {
@@ -119,7 +122,8 @@ func (c *commit) own(worker []byte) {
 	case protocol.OwnerTaken:
 		c.now.Lease = ownerNode{session: c.id.Load(), token: true}
 		c.ops = append(c.ops,
-			c.create(path, nil, client.FlagEphemeral), c.create(n.token(change.Token), worker, client.FlagEphemeral))
+			c.create(path, nil, client.FlagEphemeral),
+			c.create(n.token(change.Token), worker, client.FlagEphemeral))
 	case protocol.OwnerForever: // a node that is not ephemeral
 		c.ops = append(c.ops, c.create(path, nil, 0))
 	}

@@ -39,8 +39,10 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	st := newStore(addresses, namespace, opts)
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace,
-		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...),
-		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot,
+			namespace)...),
+		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound,
+		ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err
@@ -61,11 +63,14 @@ func addressesOf(servers []string) ([]string, error) {
 			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
 		}
 		_, err = netip.ParseAddr(host)
-		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") || strings.Contains(host, ":") && err != nil {
-			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
+		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") ||
+			strings.Contains(host, ":") && err != nil {
+			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is "+
+				"written [address]:port", coord.ErrInvalid, i+1, s)
 		}
 		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)
+			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535",
+				coord.ErrInvalid, s, port)
 		}
 		address := net.JoinHostPort(host, port)
 		if slices.Contains(all, address) {

@@ -46,12 +46,14 @@ func (st *store) refused(node string, err error) error {
 	if st.opts.User != "" {
 		who = fmt.Sprintf("as user %q, perhaps with a wrong password", st.opts.User)
 	}
-	return fmt.Errorf("%w: ZooKeeper refuses access to node %s %s; the user that made it may use it, see its ACL: %w", coord.ErrInvalid, node, who, err)
+	return fmt.Errorf("%w: ZooKeeper refuses access to node %s %s; the user that made it may use it, "+
+		"see its ACL: %w", coord.ErrInvalid, node, who, err)
 }
 
 // noChroot is the error if the chroot is not there.
 func (st *store) noChroot() error {
-	return fmt.Errorf("%w: the chroot %q does not exist in ZooKeeper; create that node first", coord.ErrInvalid, strings.TrimSuffix(st.nodes.root, rootName))
+	return fmt.Errorf("%w: the chroot %q does not exist in ZooKeeper; create that node first",
+		coord.ErrInvalid, strings.TrimSuffix(st.nodes.root, rootName))
 }
 
 // errNoNamespace says that the namespace was not made yet.
@@ -61,4 +63,6 @@ var errNoNamespace = errors.New("there is no such namespace")
 var errMissing = errors.New("the node is missing and there are others of the namespace")
 
 // transient reports whether an error may be gone with the next try: no server has answered.
-func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) } //mutant:zk-transient
+//
+//mutant:zk-transient
+func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) }

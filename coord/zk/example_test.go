@@ -34,7 +34,9 @@ func Example() {
 // The same from a URL, with credentials and below a node of its own.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s", coord.OpenOptions{})
+	c, err := coord.Open(ctx,
+		"zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s",
+		coord.OpenOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,5 +57,6 @@ func ExampleNew() {
 	fmt.Println(errors.Is(err, coord.ErrInvalid), err)
 	// Output:
 	// <nil>
-	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path without a slash at its end, for example /apps
+	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path
+	// without a slash at its end, for example /apps
 }

@@ -38,7 +38,9 @@ func FuzzNames(f *testing.F) {
 // FuzzURL: a URL is refused as invalid, or gives options that are allowed.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
-		"zk://h/?namespace=ns", "zk://u:p@h1:1,[::1]/apps?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s", "zk://h/a/../b?namespace=ns",
+		"zk://h/?namespace=ns",
+		"zk://u:p@h1:1,[::1]/apps?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s",
+		"zk://h/a/../b?namespace=ns",
 		"zk://h/apps/?namespace=ns", "zk://h//a?namespace=ns", "zk://u%3A:p@h?namespace=n",
 		"zk://h,h:2181?namespace=n", "zk:///?namespace=n",
 	} {

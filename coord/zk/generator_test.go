@@ -26,7 +26,8 @@ func TestOwnerDeleted(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
 	l := lease()
-	l.TTL, l.Horizon, l.RenewEvery = 60*time.Second, 60*time.Second, 20*time.Second // so that the next renewal is far
+	// so that the next renewal is far
+	l.TTL, l.Horizon, l.RenewEvery = 60*time.Second, 60*time.Second, 20*time.Second
 	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil),
 		core.Config{Lease: l})
 	before := streamtest.Worker(t, g)

@@ -32,7 +32,8 @@ func TestNothingIsKeptForEver(t *testing.T) {
 			all.Go(func() {
 				req := request(capacity)
 				req.TTL = ttl
-				ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond) // connecting alone takes 200
+				// connecting alone takes 200
+				ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 				defer cancel()
 				if g, err := c.Acquire(ctx, req); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("Acquire, given up: %v, %v", g, err)

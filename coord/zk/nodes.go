@@ -53,7 +53,8 @@ func digits(id int) string { return fmt.Sprintf("%010d", id) }
 func workerOf(path, name string) (int, error) {
 	n, err := strconv.ParseInt(name, 10, 32)
 	if err != nil || n < 0 || digits(int(n)) != name {
-		return 0, damaged(path+"/"+name, fmt.Errorf("the node is not one of this driver: its name has ten digits"))
+		return 0, damaged(path+"/"+name,
+			fmt.Errorf("the node is not one of this driver: its name has ten digits"))
 	}
 	return int(n), nil
 }
@@ -64,7 +65,8 @@ func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+			c == '_' || c == '.' && i > 0
 		if plain {
 			b.WriteByte(c)
 		} else {
@@ -82,7 +84,8 @@ type op struct {
 }
 
 func (st *store) create(at string, value []byte, flags int32) op {
-	return op{at, path.Dir(at), &client.CreateRequest{Path: at, Data: value, Acl: st.acl, Flags: flags}}
+	return op{at, path.Dir(at), &client.CreateRequest{Path: at, Data: value, Acl: st.acl,
+		Flags: flags}}
 }
 
 func remove(at string, version int64) op {
@@ -100,5 +103,6 @@ func check(at string, version int64) op {
 
 // damaged is the error of a node whose value this driver cannot have written.
 func damaged(path string, err error) error {
-	return fmt.Errorf("%w ZooKeeper node %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, path, err)
+	return fmt.Errorf("%w ZooKeeper node %q: %w; it is not overwritten: restore it from a backup, or "+
+		"use another namespace", coord.ErrInvalid, path, err)
 }

@@ -59,7 +59,8 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -72,9 +73,11 @@ func (opts Options) resolve() (Options, error) {
 	}
 	switch {
 	case (opts.User == "") != (opts.Password == ""):
-		return opts, fmt.Errorf("%w: User is %q; a user and a password belong together: give both, or neither", coord.ErrInvalid, opts.User)
+		return opts, fmt.Errorf("%w: User is %q; a user and a password belong together: give "+
+			"both, or neither", coord.ErrInvalid, opts.User)
 	case strings.Contains(opts.User, ":"):
-		return opts, fmt.Errorf("%w: User %q contains a colon; ZooKeeper's digest scheme ends the user name there", coord.ErrInvalid, opts.User)
+		return opts, fmt.Errorf("%w: User %q contains a colon; ZooKeeper's digest scheme ends the "+
+			"user name there", coord.ErrInvalid, opts.User)
 	}
 	return opts, nil
 }
@@ -82,7 +85,8 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what the protocol cannot express. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Millisecond != 0 || ttl > maxTTL {
-		return fmt.Errorf("%w: TTL is %v; ZooKeeper has whole milliseconds, at most %v", coord.ErrInvalid, ttl, maxTTL)
+		return fmt.Errorf("%w: TTL is %v; ZooKeeper has whole milliseconds, at most %v", coord.ErrInvalid,
+			ttl, maxTTL)
 	}
 	return nil
 }
@@ -90,7 +94,8 @@ func checkTTL(ttl time.Duration) error {
 // checkChroot refuses a path that cannot be a chroot; empty: none.
 func checkChroot(path string) error {
 	bad := func(why string) error {
-		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for example /apps", coord.ErrInvalid, path, why)
+		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for "+
+			"example /apps", coord.ErrInvalid, path, why)
 	}
 	switch {
 	case path == "":

@@ -42,7 +42,8 @@ func wantRefused(t *testing.T, c coord.Coordinator, req coord.Request, says ...s
 // TestSessionBounds: a server that makes sessions shorter or longer than the TTL is
 // refused, with both.
 func TestSessionBounds(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 600 * time.Millisecond}) // 1.2 to 12 s
+	// 1.2 to 12 s
+	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 600 * time.Millisecond})
 	c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
 	wantRefused(t, c, request(1), "TTL is 15s", "makes it 12s", "tickTime")
 	req := request(1)
@@ -57,7 +58,8 @@ func TestSessionBounds(t *testing.T) {
 // operator, and who comes with a grant that does not say how long its lease lasts, which
 // the slot does.
 func TestBoundsBindHoldersAlone(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 100 * time.Millisecond}) // 0.2 to 2 s
+	// 0.2 to 2 s
+	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 100 * time.Millisecond})
 	ns := rand.Text()
 	restarted := func() *zk.Coordinator { return newCoordinator(t, []string{server.Addr}, ns, nil) }
 	req := request(1)
@@ -145,9 +147,9 @@ func TestAccess(t *testing.T) {
 	if g, err := open.Acquire(within(t), request(2)); err != nil {
 		t.Error(err)
 	} else {
-		late := newCoordinator(t, servers, "open", ann)
-		wantRefused(t, late, request(2), "made without a user", `"ann"`)
-		drivertest.WantInvalid(t, "Retire as a user", late.Retire(within(t), 1), `"ann"`)
+		second := newCoordinator(t, servers, "open", ann)
+		wantRefused(t, second, request(2), "made without a user", `"ann"`)
+		drivertest.WantInvalid(t, "Retire as a user", second.Retire(within(t), 1), `"ann"`)
 		if _, err := open.Renew(within(t), g, g.NotAfter+1000); err != nil {
 			t.Error(err)
 		}

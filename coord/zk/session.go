@@ -29,7 +29,8 @@ var (
 	// errEnded says that a session is not needed any more.
 	errEnded = errors.New("the session was ended")
 	// errForeign says that what answers is no ZooKeeper.
-	errForeign = errors.New("the answer is not in ZooKeeper's protocol: " + drivers.Question("a ZooKeeper", false))
+	errForeign = errors.New("the answer is not in ZooKeeper's protocol: " +
+		drivers.Question("a ZooKeeper", false))
 )
 
 const (
@@ -69,16 +70,19 @@ type session struct {
 
 	epoch time.Time // when the leader's clock was 0, as the last write has told
 
-	id        atomic.Int64                                     // 0: not yet
-	clockSent atomic.Pointer[func()]                           // is called when the clock's write was sent
-	idle      atomic.Bool                                      // its last call was given up
-	held      atomic.Bool                                      // it has held a worker ID
-	identity  atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
+	id atomic.Int64 // 0: not yet
+	// is called when the clock's write was sent
+	clockSent atomic.Pointer[func()]
+	idle      atomic.Bool // its last call was given up
+	held      atomic.Bool // it has held a worker ID
+	// as the last survey has read it; nil: it has not
+	identity atomic.Pointer[protocol.Entry[protocol.Pointer]]
 }
 
 // Open implements [protocol.Store]. The session begins to connect.
 func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s := &session{store: st, ttl: ttl, free: token == "", lane: make(chan struct{}, 1), ready: make(chan struct{})}
+	s := &session{store: st, ttl: ttl, free: token == "", lane: make(chan struct{}, 1),
+		ready: make(chan struct{})}
 	s.lane <- struct{}{}
 	s.ended, s.end = context.WithCancelCause(context.Background())
 	s.hosts = &hosts{life: s.ended, ttl: ttl}
@@ -160,9 +164,12 @@ func unanswered(server net.Addr, err error) error {
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%v: %w", server, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%v accepts connections and does not answer: %s", server, drivers.Question("a ZooKeeper", false))
+		return fmt.Errorf("%v accepts connections and does not answer: %s", server,
+			drivers.Question("a ZooKeeper", false))
 	}
-	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before; or %s", server, drivers.Question("a ZooKeeper", false))
+	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many "+
+		"connections from this host as its maxClientCnxns allows, or its data are older than what was "+
+		"seen before; or %s", server, drivers.Question("a ZooKeeper", false))
 }
 
 // greeted is called when there is a session, before the client sends anything in it. A server
@@ -176,7 +183,9 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 		s.ttl = timeout
 	}
 	if timeout != s.ttl {
-		s.end(fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, timeout))
+		s.end(fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are "+
+			"minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL "+
+			"within them", coord.ErrInvalid, s.ttl, timeout))
 		return
 	}
 	_, _ = s.link.Write(s.login) // if the connection has ended, the client learns it
@@ -230,8 +239,8 @@ func (s *session) wait(coordinator context.Context) {
 	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) { //mutant:zk-mute
 		s.cut()
 	}
-	late := time.AfterFunc(farewellTime, s.cut)
-	defer late.Stop()
+	cutTimer := time.AfterFunc(farewellTime, s.cut)
+	defer cutTimer.Stop()
 	<-s.lane
 	go s.conn.Close() // which waits for a second if the client ends before it has asked
 	for range s.events {
@@ -256,7 +265,8 @@ func (s *session) cut() {
 func (s *session) tick(milli int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch = lifetime.Now().Add(-time.Duration(milli)*time.Millisecond - time.Millisecond/2) // it is rounded down
+	// it is rounded down
+	s.epoch = lifetime.Now().Add(-time.Duration(milli)*time.Millisecond - time.Millisecond/2)
 }
 
 // Time implements [protocol.Session]: the leader's clock.

@@ -33,7 +33,8 @@ type store struct {
 // newStore returns a store, which has no life yet. The options are resolved.
 func newStore(servers []string, namespace string, opts Options) *store {
 	st := &store{
-		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts, acl: client.WorldACL(client.PermAll),
+		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts,
+		acl: client.WorldACL(client.PermAll),
 	}
 	if opts.User != "" {
 		st.acl = client.AuthACL(client.PermAll)
@@ -96,8 +97,12 @@ func (st *store) closed(c *client.Conn) error {
 	if definite(err) {
 		return nil
 	}
-	if slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 }) {
-		return fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, st.opts.User)
+	if slices.ContainsFunc(acl, func(a client.ACL) bool {
+		return a.Scheme == "world" && a.Perms&client.PermWrite != 0
+	}) {
+		return fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to "+
+			"everybody; user %q would keep those who use it from what it writes: leave user and password "+
+			"out, or use another namespace", coord.ErrInvalid, st.opts.User)
 	}
 	return err
 }
@@ -196,7 +201,8 @@ func (st *store) slot(id int, e *protocol.Entry[protocol.Slot]) request {
 
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error. It reports whether it has made them.
-func (s *session) makeNamespace(ctx context.Context, fresh func(now int64) protocol.Meta) (made bool, err error) {
+func (s *session) makeNamespace(ctx context.Context,
+	fresh func(now int64) protocol.Meta) (made bool, err error) {
 	if err := s.makeRoot(ctx); err != nil {
 		return false, err
 	}
@@ -235,7 +241,8 @@ func (s *session) makeRoot(ctx context.Context) error {
 		return err
 	}
 	moment := s.nodes.root + "/.moment-" + rand.Text() // no namespace has such a name
-	if _, err := s.write(ctx, []op{s.create(moment, nil, client.FlagEphemeral), replace(moment, nil, 0)}); err != nil {
+	if _, err := s.write(ctx, []op{s.create(moment, nil, client.FlagEphemeral),
+		replace(moment, nil, 0)}); err != nil {
 		return err
 	}
 	err = s.together(ctx, func(c *client.Conn) error { return c.Delete(moment, -1) })
@@ -323,8 +330,9 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 	for _, p := range probed {
 		if rec := p.Slot.Record; p.Err == nil && (rec.Retired || rec.Token != "") {
 			all = append(all, protocol.Lease{
-				Worker: rec.Worker, Mark: fmt.Sprint(rec.Generation, " ", rec.Renewed), Renewed: max(rec.Renewed, 0),
-				TTL: rec.Lease(), Left: -1, Retired: rec.Retired,
+				Worker: rec.Worker, Mark: fmt.Sprint(rec.Generation, " ", rec.Renewed),
+				Renewed: max(rec.Renewed, 0),
+				TTL:     rec.Lease(), Left: -1, Retired: rec.Retired,
 			})
 		}
 	}
@@ -353,7 +361,8 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return l, nil
 	}
 	var owners, used []string
-	if err := s.together(ctx, s.meta(&l.Meta), names(n.owners(), &owners), names(n.slots(), &used)); err != nil || !slots {
+	if err := s.together(ctx, s.meta(&l.Meta), names(n.owners(), &owners),
+		names(n.slots(), &used)); err != nil || !slots {
 		return l, err
 	}
 	ids, bad := workersOf(n.slots(), used)

@@ -80,7 +80,8 @@ func TestForeignNodes(t *testing.T) {
 			c := newCoordinator(t, []string{server.Addr}, ns, nil)
 			_, err := c.Acquire(within(t), req)
 			errs := map[string]error{"Acquire": err}
-			if strings.HasSuffix(name, " gone") && name != "tokens gone" && name != "identities gone" { // which nobody has yet
+			if strings.HasSuffix(name, " gone") && name != "tokens gone" && name != "identities gone" {
+				// which nobody has yet
 				errs["Init"] = c.Init(within(t), space())
 			}
 			for what, err := range errs {

@@ -36,15 +36,18 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
 func parse(u *driver.URL) (namespace string, opts Options, _ error) {
-	if err := u.CheckOptions(append([]string{"namespace", "skew"}, driver.LoginOptions...)...); err != nil {
+	if err := u.CheckOptions(append([]string{"namespace", "skew"},
+		driver.LoginOptions...)...); err != nil {
 		return "", opts, err
 	}
 	if len(u.Hosts) == 0 {
-		return "", opts, errors.New("there is no host; write zk://host1:2181,host2:2181/chroot?namespace=name")
+		return "", opts,
+			errors.New("there is no host; write zk://host1:2181,host2:2181/chroot?namespace=name")
 	}
 	namespace = u.Option("namespace")
 	if namespace == "" {
-		return "", opts, fmt.Errorf("there is no namespace; write zk://%s%s?namespace=name", strings.Join(u.Hosts, ","), u.Path)
+		return "", opts, fmt.Errorf("there is no namespace; write zk://%s%s?namespace=name",
+			strings.Join(u.Hosts, ","), u.Path)
 	}
 	if u.Path != "/" {
 		opts.Chroot = u.Path

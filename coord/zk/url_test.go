@@ -20,7 +20,8 @@ func TestOpen(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	o := newOperator(t, []string{server.Addr})
 	o.create(t, "/apps")
-	c, err := open(t, "zk://ann:s%40cret@"+server.Addr+"/apps?namespace="+rand.Text()+"&ttl=20s&horizon=40s&renew=4s&skew=2s")
+	c, err := open(t, "zk://ann:s%40cret@"+server.Addr+"/apps?namespace="+rand.Text()+
+		"&ttl=20s&horizon=40s&renew=4s&skew=2s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,24 +44,26 @@ func TestOpen(t *testing.T) {
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {
 	drivertest.BadURLs(t, map[string]string{
-		"zookeeper://h/?namespace=ns":         "unknown scheme",
-		"zk:///apps?namespace=ns":             "there is no host; write zk://host1:2181,host2:2181/chroot?namespace=name",
-		"zk://h":                              "no namespace",
-		"zk://h/?namespace=a/b":               "namespace",
-		"zk://h,h:2181/?namespace=ns":         "twice",
-		"zk://h/apps/?namespace=ns":           "ends with a slash",
-		"zk://h//apps?namespace=ns":           "has two slashes in a row",
-		"zk://h/a/../b?namespace=ns":          "absolute path",
-		"zk://h/a%01?namespace=ns":            "does not allow",
-		"zk://h/?namespace=ns&colour=red":     "known are horizon, namespace",
-		"zk://h/?namespace=ns&ttl=10":         "unit",
-		"zk://h/?namespace=ns&ttl=1.0005s":    "whole milliseconds",
-		"zk://h/?namespace=ns&ttl=600h":       "at most 596h",
-		"zk://h/?namespace=ns&ttl=100ms":      "at least 1s",
-		"zk://h/?namespace=ns&horizon=25h":    "at most 24h0m0s",
-		"zk://h/?namespace=ns&skew=-1s":       "skew",
-		"zk://h/?namespace=ns&skew=5m":        "SkewBound",
-		"zk://user@h/?namespace=ns":           "a user and a password belong together; write user:password@, or user@ and option password_file, or neither",
+		"zookeeper://h/?namespace=ns": "unknown scheme",
+		"zk:///apps?namespace=ns": "there is no host; write " +
+			"zk://host1:2181,host2:2181/chroot?namespace=name",
+		"zk://h":                           "no namespace",
+		"zk://h/?namespace=a/b":            "namespace",
+		"zk://h,h:2181/?namespace=ns":      "twice",
+		"zk://h/apps/?namespace=ns":        "ends with a slash",
+		"zk://h//apps?namespace=ns":        "has two slashes in a row",
+		"zk://h/a/../b?namespace=ns":       "absolute path",
+		"zk://h/a%01?namespace=ns":         "does not allow",
+		"zk://h/?namespace=ns&colour=red":  "known are horizon, namespace",
+		"zk://h/?namespace=ns&ttl=10":      "unit",
+		"zk://h/?namespace=ns&ttl=1.0005s": "whole milliseconds",
+		"zk://h/?namespace=ns&ttl=600h":    "at most 596h",
+		"zk://h/?namespace=ns&ttl=100ms":   "at least 1s",
+		"zk://h/?namespace=ns&horizon=25h": "at most 24h0m0s",
+		"zk://h/?namespace=ns&skew=-1s":    "skew",
+		"zk://h/?namespace=ns&skew=5m":     "SkewBound",
+		"zk://user@h/?namespace=ns": "a user and a password belong together; write " +
+			"user:password@, or user@ and option password_file, or neither",
 		"zk://:secret@h/?namespace=ns":        "password",
 		"zk://u%3Aser:secret@h/?namespace=ns": "colon",
 	})

@@ -53,7 +53,7 @@ func NewWith(tb testing.TB, cfg core.Config) *core.Generator {
 		cfg.Layout = core.DefaultLayout()
 	}
 	if cfg.Clock == nil {
-		cfg.Clock = &obliging{Manual: clocktest.NewManual(Start()), reach: 2 * cfg.Layout.Unit}
+		cfg.Clock = &obliging{Manual: clocktest.NewManual(Start()), ahead: 2 * cfg.Layout.Unit}
 	}
 	if cfg.Lease.WorkerIDs == (coord.Range{}) {
 		cfg.Lease.WorkerIDs.Count = max(cfg.Stripes, 1)
@@ -76,7 +76,7 @@ func NewWith(tb testing.TB, cfg core.Config) *core.Generator {
 // obliging is a clock that moves on when somebody waits for the next tick.
 type obliging struct {
 	*clocktest.Manual
-	reach time.Duration
+	ahead time.Duration
 }
 
 var _ clock.Alarmer = (*obliging)(nil)
@@ -84,7 +84,7 @@ var _ clock.Alarmer = (*obliging)(nil)
 // Alarm implements [clock.Alarmer]. Waits that reach further than a tick are for
 // the end of a window, which is not to come.
 func (o *obliging) Alarm(unixMicro int64) (ring <-chan struct{}, stop func()) {
-	if left := unixMicro - o.UnixMicro(); left > 0 && left <= o.reach.Microseconds() {
+	if left := unixMicro - o.UnixMicro(); left > 0 && left <= o.ahead.Microseconds() {
 		o.Set(time.UnixMicro(unixMicro))
 	}
 	return o.Manual.Alarm(unixMicro)

@@ -29,17 +29,29 @@ const head = `# unalike serve in Kubernetes: kubectl apply -f unalike.yaml. It i
 
 // valueSets are those with which the chart is tried.
 var valueSets = map[string]string{
-	"plain":      ``,
-	"generators": `config: {generators: {orders: {coordinator: "etcd://e1:2379,e2:2379/orders", stripes: 2}, users: {coordinator: "etcd://e1:2379/users"}}, max_count: 100000, ready: any}`,
-	"no rights":  `{rbac: false, replicas: 5, drain: 20s, config: {coordinator: "postgres://ids:${PASSWORD}@db/ids"}, envSecret: ids-database, image: {digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`,
-	"secrets":    `{secret: ids-files, config: {tls: {cert: /etc/unalike/secret/tls.crt, key: /etc/unalike/secret/tls.key}, tokens: [{file: /etc/unalike/secret/token, may: [generate], ids_per_second: 1000}], hosts: [ids.example.com], access_log: errors, leaf: {may: generate}, layout: twitter}, service: {type: LoadBalancer, port: 443, annotations: {a: b}}}`,
-	"placed":     `{nodeSelector: {disk: ssd}, tolerations: [{key: a, operator: Exists}], affinity: {nodeAffinity: {}}, priorityClassName: system-cluster-critical, podAnnotations: {c: "d"}, networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}, resources: {}}`,
+	"plain": ``,
+	"generators": `config: {generators: {orders: {coordinator: "etcd://e1:2379,e2:2379/orders", ` +
+		`stripes: 2}, users: {coordinator: "etcd://e1:2379/users"}}, max_count: 100000, ready: any}`,
+	"no rights": `{rbac: false, replicas: 5, drain: 20s, config: {coordinator: ` +
+		`"postgres://ids:${PASSWORD}@db/ids"}, envSecret: ids-database, image: {digest: ` +
+		`"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`,
+	"secrets": `{secret: ids-files, config: {tls: {cert: /etc/unalike/secret/tls.crt, key: ` +
+		`/etc/unalike/secret/tls.key}, tokens: [{file: /etc/unalike/secret/token, may: [generate], ` +
+		`ids_per_second: 1000}], hosts: [ids.example.com], access_log: errors, leaf: {may: generate}, ` +
+		`layout: twitter}, service: {type: LoadBalancer, port: 443, annotations: {a: b}}}`,
+	"placed": `{nodeSelector: {disk: ssd}, tolerations: [{key: a, operator: Exists}], affinity: ` +
+		`{nodeAffinity: {}}, priorityClassName: system-cluster-critical, podAnnotations: {c: "d"}, ` +
+		`networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{namespaceSelector: {matchLabels: ` +
+		`{name: monitoring}}}]}, resources: {}}`,
 }
 
 // typos are refused by the schema of the values.
 var typos = []string{
-	`replica: 3`, `replicas: many`, `image: {tagg: v1}`, `image: {digest: abc}`, `drain: 1m`, `drain: 60s`, `logLevel: loud`, `config: {cordinator: "etcd://e"}`,
-	`config: {tls: {crt: a, key: b}}`, `config: {tokens: [{file: a, may: [all]}]}`, `config: {ready: some}`, `config: {listen: ":1"}`, `service: {port: 0}`, `networkPolicy: {form: []}`,
+	`replica: 3`, `replicas: many`, `image: {tagg: v1}`, `image: {digest: abc}`, `drain: 1m`,
+	`drain: 60s`, `logLevel: loud`, `config: {cordinator: "etcd://e"}`,
+	`config: {tls: {crt: a, key: b}}`, `config: {tokens: [{file: a, may: [all]}]}`,
+	`config: {ready: some}`, `config: {listen: ":1"}`, `service: {port: 0}`,
+	`networkPolicy: {form: []}`,
 }
 
 // theChart reads the chart.
@@ -52,7 +64,8 @@ func theChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render returns what the chart makes of values, in the order of the files, and the error of the schema.
+// render returns what the chart makes of values, in the order of the files, and the error of the
+// schema.
 func render(t *testing.T, values string) (string, error) {
 	t.Helper()
 	given, err := chartutil.ReadValues([]byte(values))
@@ -60,7 +73,8 @@ func render(t *testing.T, values string) (string, error) {
 		t.Fatal(err)
 	}
 	c := theChart(t)
-	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: "unalike", Namespace: "default", IsInstall: true}, nil)
+	all, err := chartutil.ToRenderValues(c, given,
+		chartutil.ReleaseOptions{Name: "unalike", Namespace: "default", IsInstall: true}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +150,8 @@ func TestManifests(t *testing.T) {
 		}
 	}
 	if got := read(t, manifests); got != head+text {
-		t.Errorf("%s is not what the chart makes; go test -C deploy/tools -run TestManifests -update . writes it", manifests)
+		t.Errorf("%s is not what the chart makes; go test -C deploy/tools -run TestManifests -update "+
+			". writes it", manifests)
 	}
 }
 
@@ -170,7 +185,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestTypos: the schema of the values refuses what the chart does not know, and knows the keys that the program knows.
+// TestTypos: the schema of the values refuses what the chart does not know, and knows the keys that
+// the program knows.
 func TestTypos(t *testing.T) {
 	t.Parallel()
 	for _, typo := range typos {
@@ -182,7 +198,8 @@ func TestTypos(t *testing.T) {
 	if err := os.WriteFile(path, []byte("typo: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config", path).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config",
+		path).CombinedOutput()
 	m := regexp.MustCompile(`known keys are (.*)`).FindStringSubmatch(string(out))
 	if err == nil || m == nil {
 		t.Fatalf("%v: %s", err, out)
@@ -192,12 +209,16 @@ func TestTypos(t *testing.T) {
 			Config struct{ Properties map[string]any }
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, "../helm/unalike/values.schema.json")), &schema); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "../helm/unalike/values.schema.json")),
+		&schema); err != nil {
 		t.Fatal(err)
 	}
-	known := slices.DeleteFunc(strings.Split(m[1], ", "), func(key string) bool { return strings.HasSuffix(key, "listen") })
+	known := slices.DeleteFunc(strings.Split(m[1], ", "), func(key string) bool {
+		return strings.HasSuffix(key, "listen")
+	})
 	slices.Sort(known)
-	if got := slices.Sorted(maps.Keys(schema.Properties.Config.Properties)); fmt.Sprint(got) != fmt.Sprint(known) {
+	if got := slices.Sorted(maps.Keys(schema.Properties.Config.Properties)); fmt.Sprint(
+		got) != fmt.Sprint(known) {
 		t.Errorf("the schema knows %v; the program %v", got, known)
 	}
 }

@@ -17,11 +17,12 @@ import (
 // composeIn is the folder of the compose file.
 const composeIn = "../compose"
 
-// TestCompose: compose's own library takes the file, each file in it is there, and the programs that are here
-// take theirs.
+// TestCompose: compose's own library takes the file, each file in it is there, and the programs
+// that are here take theirs.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(composeIn, "compose.yaml")}, cli.WithResolvedPaths(true))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(composeIn, "compose.yaml")},
+		cli.WithResolvedPaths(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,8 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(slices.Sorted(maps.Keys(project.Services)), " "); got != "etcd grafana ids-1 ids-2 prometheus" {
+	if got := strings.Join(slices.Sorted(maps.Keys(project.Services)),
+		" "); got != "etcd grafana ids-1 ids-2 prometheus" {
 		t.Errorf("it has %s", got)
 	}
 	for name, s := range project.Services {
@@ -42,7 +44,8 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config", filepath.Join(composeIn, "serve.yaml")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config",
+		filepath.Join(composeIn, "serve.yaml")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	proctest.Need(t, "prometheus", "promtool")
@@ -51,11 +54,13 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "prometheus.yaml")
-	text := strings.Replace(read(t, filepath.Join(composeIn, "prometheus.yaml")), "/etc/prometheus/alerts.yaml", rules, 1)
+	text := strings.Replace(read(t, filepath.Join(composeIn, "prometheus.yaml")),
+		"/etc/prometheus/alerts.yaml", rules, 1)
 	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "promtool", "check", "config", copied).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "promtool", "check", "config",
+		copied).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

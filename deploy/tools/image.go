@@ -35,8 +35,8 @@ type stamp struct {
 	at              time.Time // of the commit
 }
 
-// stampOf asks git about the checkout at root. The version is that of the newest tag, and more where
-// the checkout is not at it.
+// stampOf asks git about the checkout at root. The version is that of the newest tag, and more
+// where the checkout is not at it.
 func stampOf(ctx context.Context, root string) (s stamp, err error) {
 	git := func(args ...string) (out string) {
 		if err != nil {
@@ -60,10 +60,13 @@ func stampOf(ctx context.Context, root string) (s stamp, err error) {
 	return s, err
 }
 
-// program builds the command of the checkout at root for Linux, with nothing that it needs beside it.
+// program builds the command of the checkout at root for Linux, with nothing that it needs beside
+// it.
 func program(ctx context.Context, root, arch, path string, s stamp) error {
-	flags := fmt.Sprintf("-s -w -X main.stampedVersion=%s -X main.stampedCommit=%s", s.version, s.commit)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", path, "./cmd/unalike")
+	flags := fmt.Sprintf("-s -w -X main.stampedVersion=%s -X main.stampedCommit=%s", s.version,
+		s.commit)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags,
+		"-o", path, "./cmd/unalike")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -89,7 +92,8 @@ func content(program []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	add := func(name string, mode int64, owner int, data []byte) error {
-		h := &tar.Header{Name: name, Mode: mode, Uid: owner, Gid: owner, Size: int64(len(data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: time.Unix(0, 0)}
+		h := &tar.Header{Name: name, Mode: mode, Uid: owner, Gid: owner, Size: int64(len(data)),
+			Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: time.Unix(0, 0)}
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
@@ -119,12 +123,16 @@ func content(program []byte) ([]byte, error) {
 // image returns the image with a layer, for Linux on arch.
 func image(layer []byte, arch string, s stamp) (v1.Image, error) {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer)), nil }
-	l, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(9))
+	l, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
+		tarball.WithCompressionLevel(9))
 	if err != nil {
 		return nil, err
 	}
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.Append(base, mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: s.at}, CreatedBy: "deploy/tools"}})
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		types.OCIConfigJSON)
+	img, err := mutate.Append(base,
+		mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: s.at},
+			CreatedBy: "deploy/tools"}})
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +143,12 @@ func image(layer []byte, arch string, s stamp) (v1.Image, error) {
 	file = file.DeepCopy()
 	file.OS, file.Architecture, file.Created = "linux", arch, v1.Time{Time: s.at}
 	file.Config = v1.Config{
-		Entrypoint: []string{"/unalike"}, Cmd: []string{"serve"}, User: fmt.Sprintf("%d:%d", user, user), WorkingDir: "/",
-		Env:          []string{"UNALIKE_LISTEN=:8080", "XDG_DATA_HOME=/" + filepath.ToSlash(filepath.Dir(dataFolder))},
-		ExposedPorts: map[string]struct{}{"8080/tcp": {}}, Volumes: map[string]struct{}{"/" + dataFolder: {}}, StopSignal: "SIGTERM",
+		Entrypoint: []string{"/unalike"}, Cmd: []string{"serve"}, User: fmt.Sprintf("%d:%d", user, user),
+		WorkingDir: "/",
+		Env: []string{"UNALIKE_LISTEN=:8080", "XDG_DATA_HOME=/" +
+			filepath.ToSlash(filepath.Dir(dataFolder))},
+		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
+		Volumes:      map[string]struct{}{"/" + dataFolder: {}}, StopSignal: "SIGTERM",
 		Labels: labels(s),
 	}
 	return mutate.ConfigFile(img, file)
@@ -149,12 +160,14 @@ func labels(s stamp) map[string]string {
 	return map[string]string{
 		name + "title": "unalike", name + "description": "Unique Snowflake IDs over HTTP and gRPC",
 		name + "source": "https://github.com/unalike-id/unalike", name + "documentation": "https://github.com/unalike-id/unalike/blob/main/docs/operating.md",
-		name + "licenses": "Apache-2.0", name + "version": s.version, name + "revision": s.commit, name + "created": s.at.Format(time.RFC3339),
+		name + "licenses": "Apache-2.0", name + "version": s.version, name + "revision": s.commit,
+		name + "created": s.at.Format(time.RFC3339),
 	}
 }
 
 // index returns an image for each architecture, made of the programs in folder, which index builds.
-func index(ctx context.Context, root, folder string, s stamp, arches ...string) (v1.ImageIndex, error) {
+func index(ctx context.Context, root, folder string, s stamp,
+	arches ...string) (v1.ImageIndex, error) {
 	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range arches {
 		path := filepath.Join(folder, "unalike-"+arch)
@@ -173,13 +186,15 @@ func index(ctx context.Context, root, folder string, s stamp, arches ...string) 
 		if err != nil {
 			return nil, err
 		}
-		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+		all = mutate.AppendManifests(all,
+			mutate.IndexAddendum{Add: img,
+				Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
 	}
 	return all, nil
 }
 
-// unpack writes the layer of an image into a folder, as a container sees it. The owner of what is in
-// it is set where this process may do so.
+// unpack writes the layer of an image into a folder, as a container sees it. The owner of what is
+// in it is set where this process may do so.
 func unpack(img v1.Image, folder string) error {
 	flat := mutate.Extract(img)
 	defer func() { _ = flat.Close() }()

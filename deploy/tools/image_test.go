@@ -85,7 +85,8 @@ func TestImage(t *testing.T) {
 		}
 		names = append(names, fmt.Sprintf("%s %o %d:%d", h.Name, h.Mode, h.Uid, h.Gid))
 	}
-	want := "etc 755 0:0, etc/ssl 755 0:0, etc/ssl/certs 755 0:0, var 755 0:0, var/lib 755 0:0, var/lib/unalike 700 65532:65532, etc/ssl/certs/ca-certificates.crt 644 0:0, unalike 755 0:0"
+	want := "etc 755 0:0, etc/ssl 755 0:0, etc/ssl/certs 755 0:0, var 755 0:0, var/lib 755 0:0, " +
+		"var/lib/unalike 700 65532:65532, etc/ssl/certs/ca-certificates.crt 644 0:0, unalike 755 0:0"
 	if got := strings.Join(names, ", "); got != want {
 		t.Errorf("it has %s; want %s", got, want)
 	}
@@ -93,7 +94,9 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if file.Config.User != "65532:65532" || file.Config.Labels["org.opencontainers.image.version"] != testStamp.version || file.Config.Labels["org.opencontainers.image.revision"] != testStamp.commit {
+	if file.Config.User != "65532:65532" ||
+		file.Config.Labels["org.opencontainers.image.version"] != testStamp.version ||
+		file.Config.Labels["org.opencontainers.image.revision"] != testStamp.commit {
 		t.Errorf("%+v", file.Config)
 	}
 	if n := strings.Count(string(roots()), "BEGIN CERTIFICATE"); n < 100 {
@@ -101,8 +104,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestImageAgain: both architectures, the same digest twice, also from a registry and from a folder; and the
-// program for arm64 needs nothing beside it, and runs where there is qemu.
+// TestImageAgain: both architectures, the same digest twice, also from a registry and from a
+// folder; and the program for arm64 needs nothing beside it, and runs where there is qemu.
 func TestImageAgain(t *testing.T) {
 	fulltest.Long(t, "it builds the program for another architecture, and twice")
 	if fulltest.Rounds(0, 1) == 0 {
@@ -112,7 +115,8 @@ func TestImageAgain(t *testing.T) {
 	var all v1.ImageIndex
 	for range 2 {
 		var err error
-		if all, err = index(t.Context(), repository, t.TempDir(), testStamp, "amd64", "arm64"); err != nil {
+		if all, err = index(t.Context(), repository, t.TempDir(), testStamp, "amd64",
+			"arm64"); err != nil {
 			t.Fatal(err)
 		}
 		d, err := all.Digest()
@@ -170,7 +174,9 @@ func TestImageAgain(t *testing.T) {
 	}
 	qemu, err := exec.LookPath("qemu-aarch64-static")
 	if err != nil {
-		t.Skip("SKIPPED, not installed: qemu-aarch64-static runs the image for arm64; on Debian and its kin: apt-get install qemu-user-static")
+		t.Skip("SKIPPED, not installed: qemu-aarch64-static runs the image for arm64; on " +
+			"Debian and its " +
+			"kin: apt-get install qemu-user-static")
 	}
 	cmd := exec.Command(qemu, path, "serve", "--listen", "127.0.0.1:0")
 	cmd.Env = []string{"XDG_DATA_HOME=" + t.TempDir()}
@@ -186,7 +192,8 @@ func TestContainerfile(t *testing.T) {
 	}
 	buildah, err := exec.LookPath("buildah")
 	if err != nil {
-		t.Skip("SKIPPED, not installed: buildah builds the Containerfile; on Debian and its kin: apt-get install buildah")
+		t.Skip("SKIPPED, not installed: buildah builds the Containerfile; on Debian and its kin: " +
+			"apt-get install buildah")
 	}
 	folder := t.TempDir()
 	if err := unpack(imageOfTest(t), filepath.Join(folder, "root")); err != nil {
@@ -199,8 +206,10 @@ func TestContainerfile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "Containerfile"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), buildah, "--storage-driver=vfs", "--root="+t.TempDir(), "--runroot="+t.TempDir(),
-		"build", "--isolation=chroot", "-t", "oci:"+filepath.Join(folder, "image"), folder).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), buildah, "--storage-driver=vfs",
+		"--root="+t.TempDir(), "--runroot="+t.TempDir(),
+		"build", "--isolation=chroot", "-t", "oci:"+filepath.Join(folder, "image"),
+		folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

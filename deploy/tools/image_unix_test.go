@@ -23,7 +23,8 @@ func TestImageServes(t *testing.T) {
 	if err := unpack(imageOfTest(t), root); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := inRoot(root, "version").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "unalike v0.0.0-test (commit 0123456789abcdef) go") {
+	if out, err := inRoot(root, "version").CombinedOutput(); err != nil ||
+		!strings.HasPrefix(string(out), "unalike v0.0.0-test (commit 0123456789abcdef) go") {
 		t.Errorf("%s, %v", out, err)
 	}
 	s := start(t, inRoot(root, "serve", "--listen", "127.0.0.1:0"))
@@ -38,6 +39,7 @@ func TestImageServes(t *testing.T) {
 func inRoot(root string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/unalike", args...)
 	cmd.Dir, cmd.Env = "/", []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root,
+		Credential: &syscall.Credential{Uid: user, Gid: user}}
 	return cmd
 }

@@ -13,8 +13,10 @@ import (
 
 // collections are where objects of each kind are.
 var collections = map[string]string{
-	"ServiceAccount": "/api/v1", "ConfigMap": "/api/v1", "Service": "/api/v1", "Pod": "/api/v1", "Role": "/apis/rbac.authorization.k8s.io/v1",
-	"RoleBinding": "/apis/rbac.authorization.k8s.io/v1", "Deployment": "/apis/apps/v1", "PodDisruptionBudget": "/apis/policy/v1", "NetworkPolicy": "/apis/networking.k8s.io/v1",
+	"ServiceAccount": "/api/v1", "ConfigMap": "/api/v1", "Service": "/api/v1", "Pod": "/api/v1",
+	"Role":        "/apis/rbac.authorization.k8s.io/v1",
+	"RoleBinding": "/apis/rbac.authorization.k8s.io/v1", "Deployment": "/apis/apps/v1",
+	"PodDisruptionBudget": "/apis/policy/v1", "NetworkPolicy": "/apis/networking.k8s.io/v1",
 }
 
 // plurals are the kinds whose collection is not their name with an s.
@@ -33,7 +35,8 @@ func newCluster(t *testing.T) *cluster {
 	s := kubetest.Shared(t)
 	c := &cluster{s, s.Namespace(t)}
 	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted","pod-security.kubernetes.io/enforce-version":"latest"}}}`
-	if code, b := s.Do(http.MethodPatch, "/api/v1/namespaces/"+c.namespace, "application/merge-patch+json", []byte(patch)); code != http.StatusOK {
+	if code, b := s.Do(http.MethodPatch, "/api/v1/namespaces/"+c.namespace,
+		"application/merge-patch+json", []byte(patch)); code != http.StatusOK {
 		t.Fatalf("%d %s", code, b)
 	}
 	return c
@@ -51,7 +54,8 @@ func (c *cluster) apply(t *testing.T, o object) (code int, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, b := c.Do(http.MethodPost, collections[kind]+"/namespaces/"+c.namespace+"/"+plural+"?fieldValidation=Strict", "application/json", text)
+	code, b := c.Do(http.MethodPost, collections[kind]+"/namespaces/"+c.namespace+"/"+plural+
+		"?fieldValidation=Strict", "application/json", text)
 	return code, string(b)
 }
 
@@ -66,8 +70,8 @@ func podOf(t *testing.T, deployment object) object {
 	return template
 }
 
-// TestApply: the API server takes what the chart makes of each set of values, with its pods in a namespace that
-// enforces restricted, and takes no field that it does not know.
+// TestApply: the API server takes what the chart makes of each set of values, with its pods in a
+// namespace that enforces restricted, and takes no field that it does not know.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	for name, values := range valueSets {
@@ -88,12 +92,14 @@ func TestApply(t *testing.T) {
 			pod := podOf(t, deployment)
 			pod["metadata"].(map[string]any)["name"] = "loose"
 			delete(pod.at(t, "spec").(map[string]any), "securityContext")
-			if code, body := c.apply(t, pod); code != http.StatusForbidden || !strings.Contains(body, "violates PodSecurity") {
+			if code, body := c.apply(t, pod); code != http.StatusForbidden ||
+				!strings.Contains(body, "violates PodSecurity") {
 				t.Errorf("a pod without its security context: %d %s", code, body)
 			}
 			deployment.at(t, "spec").(map[string]any)["replicsa"] = 3
 			deployment.at(t, "metadata").(map[string]any)["name"] = "typo"
-			if code, body := c.apply(t, deployment); code != http.StatusBadRequest || !strings.Contains(body, `unknown field \"spec.replicsa\"`) {
+			if code, body := c.apply(t, deployment); code != http.StatusBadRequest ||
+				!strings.Contains(body, `unknown field \"spec.replicsa\"`) {
 				t.Errorf("a typo: %d %s", code, body)
 			}
 		})

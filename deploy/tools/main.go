@@ -32,8 +32,10 @@ type options struct{ out, push, root, arches string }
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "", "write the image into this `FOLDER`, in OCI's layout")
-	flag.StringVar(&o.push, "push", "", "push the image to this `REFERENCE`, with the credentials of docker login")
-	flag.StringVar(&o.root, "root", "", "unpack the image for this machine into this `FOLDER`, which is new or empty")
+	flag.StringVar(&o.push, "push", "",
+		"push the image to this `REFERENCE`, with the credentials of docker login")
+	flag.StringVar(&o.root, "root", "",
+		"unpack the image for this machine into this `FOLDER`, which is new or empty")
 	flag.StringVar(&o.arches, "arch", "amd64,arm64", "architectures")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -95,7 +97,8 @@ func push(ctx context.Context, all v1.ImageIndex, reference string) error {
 	if err != nil {
 		return err
 	}
-	return remote.WriteIndex(ref, all, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	return remote.WriteIndex(ref, all, remote.WithContext(ctx),
+		remote.WithAuthFromKeychain(authn.DefaultKeychain))
 }
 
 // imageFor returns the image for an architecture.

@@ -10,14 +10,16 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// TestWorkflows: actionlint finds nothing in the hosted workflows, and one of them runs what CI runs.
+// TestWorkflows: actionlint finds nothing in the hosted workflows, and one of them runs what CI
+// runs.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%v, %v", files, err)
 	}
-	args := []string{"tool", "-C", "actionlint", "actionlint"} // a module of its own: it needs another YAML than compose's library
+	// a module of its own: it needs another YAML than compose's library
+	args := []string{"tool", "-C", "actionlint", "actionlint"}
 	for _, file := range files {
 		path, err := filepath.Abs(file)
 		if err != nil {
@@ -33,12 +35,13 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestReleaseDryRun: a release of a clean checkout with a section in the changelog says what would be done, and
-// nothing else is released.
+// TestReleaseDryRun: a release of a clean checkout with a section in the changelog says what would
+// be done, and nothing else is released.
 func TestReleaseDryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	for _, file := range []string{"scripts/release", "CHANGELOG.md", "deploy/helm/unalike/Chart.yaml", "deploy/compose/compose.yaml"} {
+	for _, file := range []string{"scripts/release", "CHANGELOG.md", "deploy/helm/unalike/Chart.yaml",
+		"deploy/compose/compose.yaml"} {
 		path := filepath.Join(folder, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // it is no secret
 			t.Fatal(err)
@@ -50,7 +53,8 @@ func TestReleaseDryRun(t *testing.T) {
 	run := func(name string, args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_GLOBAL=/dev/null")
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_GLOBAL=/dev/null")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -60,12 +64,14 @@ func TestReleaseDryRun(t *testing.T) {
 		}
 	}
 	out, err := run("scripts/release", "v0.1.0")
-	for _, want := range []string{"== the changelog of v0.1.0\n", "### Added\n", "== there is no earlier version", "== not tagged"} {
+	for _, want := range []string{"== the changelog of v0.1.0\n", "### Added\n",
+		"== there is no earlier version", "== not tagged"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%v: want %q in\n%s", err, want, out)
 		}
 	}
-	for args, want := range map[string]string{"": "name a version", "0.1.0": "name a version", "v0.2.0": `no section "## 0.2.0"`, "v0.1": "name a version"} {
+	for args, want := range map[string]string{"": "name a version", "0.1.0": "name a version",
+		"v0.2.0": `no section "## 0.2.0"`, "v0.1": "name a version"} {
 		if out, err := run("scripts/release", args); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%q: %v: want %q in\n%s", args, err, want, out)
 		}
@@ -73,19 +79,21 @@ func TestReleaseDryRun(t *testing.T) {
 	if out, err := run("scripts/release", "v0.1.0", "tag"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := run("scripts/release", "v0.1.0"); err == nil || !strings.Contains(out, "is there already") {
+	if out, err := run("scripts/release", "v0.1.0"); err == nil ||
+		!strings.Contains(out, "is there already") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "CHANGELOG.md"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run("scripts/release", "v0.1.1"); err == nil || !strings.Contains(out, "not committed") {
+	if out, err := run("scripts/release", "v0.1.1"); err == nil ||
+		!strings.Contains(out, "not committed") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// TestSnapshot: goreleaser takes its file and builds all of it; the package for Debian has unit and completions, and
-// the program in it says version and commit.
+// TestSnapshot: goreleaser takes its file and builds all of it; the package for Debian has unit and
+// completions, and the program in it says version and commit.
 func TestSnapshot(t *testing.T) {
 	fulltest.Long(t, "it builds goreleaser, and the program for six platforms")
 	if fulltest.Rounds(0, 1) == 0 {
@@ -110,7 +118,8 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"_linux_amd64.tar.gz", "_linux_arm64.tar.gz", "_darwin_amd64.tar.gz", "_darwin_arm64.tar.gz", "_windows_amd64.zip",
+		"_linux_amd64.tar.gz", "_linux_arm64.tar.gz", "_darwin_amd64.tar.gz", "_darwin_arm64.tar.gz",
+		"_windows_amd64.zip",
 		"_windows_arm64.zip", "_linux_arm64.deb", "checksums.txt", ".cdx.json",
 	} {
 		if !strings.Contains(strings.Join(all, "\n"), want) {
@@ -118,7 +127,8 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip("SKIPPED, not installed: dpkg-deb opens the package; on Debian and its kin: apt-get install dpkg")
+		t.Skip("SKIPPED, not installed: dpkg-deb opens the package; on Debian and its kin: apt-get " +
+			"install dpkg")
 	}
 	folder := t.TempDir()
 	deb, err := filepath.Abs(debs[0])
@@ -127,7 +137,8 @@ func TestSnapshot(t *testing.T) {
 	}
 	run("dpkg-deb", "--extract", deb, folder)
 	for _, want := range []string{
-		"usr/lib/systemd/system/unalike.service", "etc/unalike/serve.yaml", "usr/share/bash-completion/completions/unalike",
+		"usr/lib/systemd/system/unalike.service", "etc/unalike/serve.yaml",
+		"usr/share/bash-completion/completions/unalike",
 		"usr/share/zsh/vendor-completions/_unalike", "usr/share/fish/vendor_completions.d/unalike.fish",
 	} {
 		if info, err := os.Stat(filepath.Join(folder, want)); err != nil || info.Size() == 0 {
@@ -135,7 +146,8 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	commit := strings.TrimSpace(run("git", "rev-parse", "HEAD"))
-	if out := run(filepath.Join(folder, "usr/bin/unalike"), "version"); !strings.HasPrefix(out, "unalike v") || !strings.Contains(out, "(commit "+commit+")") {
+	if out := run(filepath.Join(folder, "usr/bin/unalike"), "version"); !strings.HasPrefix(out,
+		"unalike v") || !strings.Contains(out, "(commit "+commit+")") {
 		t.Errorf("it says %q; want a version and %s", out, commit)
 	}
 }

@@ -31,8 +31,8 @@ type pod struct {
 	ready atomic.Bool
 }
 
-// balancer leads each request to a pod that is ready as far as its probe has said, and does nothing else: a
-// pod that ends goes on getting requests until the probe has seen it.
+// balancer leads each request to a pod that is ready as far as its probe has said, and does nothing
+// else: a pod that ends goes on getting requests until the probe has seen it.
 type balancer struct {
 	mu   sync.Mutex
 	pods []*pod
@@ -75,24 +75,28 @@ func (b *balancer) put(in, out *pod) {
 	}
 }
 
-// TestRollingUpdate: with the probe, the drain and the strategy of the manifests, two instances under load are
-// replaced one after the other, and no request fails.
+// TestRollingUpdate: with the probe, the drain and the strategy of the manifests, two instances
+// under load are replaced one after the other, and no request fails.
 func TestRollingUpdate(t *testing.T) {
 	t.Parallel()
 	fulltest.Long(t, "two instances drain for five seconds each")
 	all := objectsOf(t, read(t, manifests))
 	deployment := kind(t, all, "Deployment")
-	if deployment.at(t, "spec/replicas") != 2 || deployment.at(t, "spec/strategy/rollingUpdate/maxSurge") != 1 || deployment.at(t, "spec/strategy/rollingUpdate/maxUnavailable") != 0 {
+	if deployment.at(t, "spec/replicas") != 2 ||
+		deployment.at(t, "spec/strategy/rollingUpdate/maxSurge") != 1 ||
+		deployment.at(t, "spec/strategy/rollingUpdate/maxUnavailable") != 0 {
 		t.Fatal("the deployment is not of two, of which one new one comes before an old one goes")
 	}
 	etcd := etcdtest.Start(t)
 	file := kind(t, all, "ConfigMap").at(t, "data/serve.yaml").(string)
 	folder := t.TempDir()
 	path := filepath.Join(folder, "serve.yaml")
-	file = strings.NewReplacer("kubernetes://?namespace=ids", "etcd://"+etcd.Endpoint+"/ids", ":8080", "127.0.0.1:0", "/var/lib/unalike/", folder+"/$-").Replace(file)
+	file = strings.NewReplacer("kubernetes://?namespace=ids", "etcd://"+etcd.Endpoint+"/ids", ":8080",
+		"127.0.0.1:0", "/var/lib/unalike/", folder+"/$-").Replace(file)
 	begin := func() *pod {
 		admin := proctest.FreePorts(t, 1)[0]
-		own := strings.NewReplacer(":8081", fmt.Sprintf("127.0.0.1:%d", admin), "/$", fmt.Sprintf("/%d", admin)).Replace(file)
+		own := strings.NewReplacer(":8081", fmt.Sprintf("127.0.0.1:%d", admin), "/$",
+			fmt.Sprintf("/%d", admin)).Replace(file)
 		if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -105,13 +109,16 @@ func TestRollingUpdate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &pod{served: s, to: httputil.NewSingleHostReverseProxy(u), probe: fmt.Sprintf("http://127.0.0.1:%d%s", admin, deployment.at(t, "spec/template/spec/containers/0/readinessProbe/httpGet/path"))}
+		return &pod{served: s, to: httputil.NewSingleHostReverseProxy(u),
+			probe: fmt.Sprintf("http://127.0.0.1:%d%s", admin,
+				deployment.at(t, "spec/template/spec/containers/0/readinessProbe/httpGet/path"))}
 	}
 	ctx, end := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer end()
-	period := time.Duration(deployment.at(t, "spec/template/spec/containers/0/readinessProbe/periodSeconds").(int)) * time.Second
+	period := time.Duration(deployment.at(t,
+		"spec/template/spec/containers/0/readinessProbe/periodSeconds").(int)) * time.Second
 	if deployment.at(t, "spec/template/spec/containers/0/readinessProbe/failureThreshold") != 1 {
 		t.Fatal("this test knows one failure alone")
 	}
@@ -166,12 +173,14 @@ func TestRollingUpdate(t *testing.T) {
 	t.Logf("%d requests, none failed", asked.Load())
 }
 
-// load asks for IDs with eight callers until ctx ends, and fails the test if one gets none, or one again.
+// load asks for IDs with eight callers until ctx ends, and fails the test if one gets none, or one
+// again.
 func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *atomic.Int64 {
 	t.Helper()
 	var asked atomic.Int64
 	var seen sync.Map
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	client := &http.Client{Timeout: 10 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
 	t.Cleanup(client.CloseIdleConnections)
 	for n := range 8 {
 		work.Go(func() {
@@ -203,7 +212,8 @@ func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *
 func makeSecrets(t *testing.T, folder string) {
 	t.Helper()
 	pair := authority(t)
-	for name, text := range map[string]string{"tls.crt": read(t, pair.Cert), "tls.key": read(t, pair.Key), "token": "token-of-the-test-" + strconv.Itoa(os.Getpid()) + "\n"} {
+	for name, text := range map[string]string{"tls.crt": read(t, pair.Cert),
+		"tls.key": read(t, pair.Key), "token": "token-of-the-test-" + strconv.Itoa(os.Getpid()) + "\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

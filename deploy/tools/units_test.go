@@ -38,10 +38,12 @@ func TestUnits(t *testing.T) {
 		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", copied).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify",
+			copied).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v\n%s", file, err, out)
 		}
-		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=20", copied).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--no-pager",
+			"--offline=true", "--threshold=20", copied).CombinedOutput()
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		t.Log(lines[len(lines)-1])
 		if err != nil {
@@ -50,8 +52,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitServes: the command line of the unit serves as another user without capabilities who may write into
-// its own folder alone, and says when it is ready and when it stops.
+// TestUnitServes: the command line of the unit serves as another user without capabilities who may
+// write into its own folder alone, and says when it is ready and when it stops.
 func TestUnitServes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -65,7 +67,8 @@ func TestUnitServes(t *testing.T) {
 		}
 	}
 	args := strings.Fields(unit["ExecStart"])
-	if len(args) != 4 || args[0] != "/usr/bin/unalike" || args[1] != "serve" || args[2] != "--config" || args[3] != "/etc/unalike/serve.yaml" {
+	if len(args) != 4 || args[0] != "/usr/bin/unalike" || args[1] != "serve" ||
+		args[2] != "--config" || args[3] != "/etc/unalike/serve.yaml" {
 		t.Fatalf("the unit runs %v", args)
 	}
 	// It is in /tmp, where another user can reach it.
@@ -79,11 +82,13 @@ func TestUnitServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := filepath.Join(folder, "serve.yaml")
-	text := strings.Replace(read(t, filepath.Join(unitsIn, "serve.yaml")), "127.0.0.1:8081", "127.0.0.1:0", 1)
+	text := strings.Replace(read(t, filepath.Join(unitsIn, "serve.yaml")), "127.0.0.1:8081",
+		"127.0.0.1:0", 1)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
 		t.Fatal(err)
 	}
-	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(folder, "notify"), Net: "unixgram"})
+	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(folder, "notify"),
+		Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +96,19 @@ func TestUnitServes(t *testing.T) {
 	if err := os.Chmod(filepath.Join(folder, "notify"), 0o777); err != nil { //nolint:gosec // another user writes to it
 		t.Fatal(err)
 	}
-	// What ProtectSystem=strict, StateDirectory, DynamicUser, NoNewPrivileges, CapabilityBoundingSet and UMask do.
-	const restrict = `mount --bind "$1" "$1" && mount -o remount,bind,ro / && umask "$2" && shift 2 && exec setpriv --reuid=65532 --regid=65532 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"`
-	cmd := exec.Command("unshare", "--mount", "--propagation=private", "sh", "-c", restrict, "sh", state, unit["UMask"],
+	// What ProtectSystem=strict, StateDirectory, DynamicUser, NoNewPrivileges, CapabilityBoundingSet
+	// and UMask do.
+	const restrict = `mount --bind "$1" "$1" && mount -o remount,bind,ro / && umask "$2" && shift 2 ` +
+		`&& exec setpriv --reuid=65532 --regid=65532 --clear-groups --no-new-privs --bounding-set=-all ` +
+		`--inh-caps=-all -- "$@"`
+	cmd := exec.Command("unshare", "--mount", "--propagation=private", "sh", "-c", restrict, "sh",
+		state, unit["UMask"],
 		command(t), "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Dir = "/"
-	cmd.Env = []string{strings.ReplaceAll(unit["Environment"], "%S", folder), "PATH=" + os.Getenv("PATH"), "NOTIFY_SOCKET=" + told.LocalAddr().String(), "HOME=/"}
-	if out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "true").CombinedOutput(); err != nil {
+	cmd.Env = []string{strings.ReplaceAll(unit["Environment"], "%S", folder),
+		"PATH=" + os.Getenv("PATH"), "NOTIFY_SOCKET=" + told.LocalAddr().String(), "HOME=/"}
+	if out, err := exec.CommandContext(t.Context(), "unshare", "--mount",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED, mount namespaces are not allowed here: %v, %s", err, out)
 	}
 	s := start(t, cmd)

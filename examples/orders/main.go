@@ -46,8 +46,10 @@ const (
 
 func main() {
 	file := flag.String("config", "unalike.yaml", "the `FILE` with the settings")
-	state := flag.String("state", "", "the `FILE` that keeps the worker ID through a restart while the back end is away; in place of what the settings say")
-	listen := flag.String("listen", "127.0.0.1:8080", "the `ADDRESS` to serve at; port 0 is any that is free")
+	state := flag.String("state", "", "the `FILE` that keeps the worker ID through a restart while "+
+		"the back end is away; in place of what the settings say")
+	listen := flag.String("listen", "127.0.0.1:8080",
+		"the `ADDRESS` to serve at; port 0 is any that is free")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if err := run(*file, *state, *listen, log); err != nil {
@@ -68,7 +70,9 @@ func run(file, state, listen string, log *slog.Logger) (err error) {
 		cfg.State = state
 	}
 	cfg.Logger = log
-	cfg.OnChange = func(h core.Health) { log.Info("numbers", "available", h.Healthy, "closed", h.Closed, "reason", h.Err) }
+	cfg.OnChange = func(h core.Health) {
+		log.Info("numbers", "available", h.Healthy, "closed", h.Closed, "reason", h.Err)
+	}
 	log.Info("starting", "config", cfg)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {

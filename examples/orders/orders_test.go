@@ -63,7 +63,8 @@ var backends = []backend{
 		return pgtest.Start(t).URL() + "?accept=fsync&namespace=orders"
 	}, true},
 	{"mysql", func(t *testing.T) string {
-		return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() + "/" + mysqltest.Database + "?namespace=orders"
+		return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() +
+			"/" + mysqltest.Database + "?namespace=orders"
 	}, true},
 	{"kubernetes", func(t *testing.T) string {
 		s := kubetest.Start(t)
@@ -132,7 +133,8 @@ func listen(t *testing.T, file string, more ...string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{cmd: exec.Command(path, append([]string{"-config", file, "-listen", "127.0.0.1:0"}, more...)...), log: &bytes.Buffer{}}
+	s := &service{cmd: exec.Command(path, append([]string{"-config", file, "-listen", "127.0.0.1:0"},
+		more...)...), log: &bytes.Buffer{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "UNALIKE_") {
 			s.cmd.Env = append(s.cmd.Env, v)
@@ -297,8 +299,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestRestartInAnOutage: with a state file, a replica that is killed and started again while its back
-// end is away goes on, with the same worker ID and above its last number.
+// TestRestartInAnOutage: with a state file, a replica that is killed and started again while its
+// back end is away goes on, with the same worker ID and above its last number.
 func TestRestartInAnOutage(t *testing.T) {
 	t.Parallel()
 	etcd := etcdtest.Start(t)
@@ -333,7 +335,8 @@ func TestNotReady(t *testing.T) {
 	defer back.Close()
 	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders"))
 	for path, method := range map[string]string{"/ready": http.MethodGet, "/orders": http.MethodPost} {
-		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable || !strings.Contains(string(body), "not started yet") {
+		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable ||
+			!strings.Contains(string(body), "not started yet") {
 			t.Errorf("%s: status %d, %s", path, code, body)
 		}
 	}
@@ -351,9 +354,11 @@ func TestLogIsTheServicesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, url := range map[string]string{
-		"redis": "redis://" + addr + "/0?namespace=orders", "sentinel": "redis-sentinel://" + addr + "/m/0?namespace=orders", "cluster": "redis-cluster://" + addr + "?namespace=orders",
+		"redis": "redis://" + addr + "/0?namespace=orders", "sentinel": "redis-sentinel://" + addr +
+			"/m/0?namespace=orders", "cluster": "redis-cluster://" + addr + "?namespace=orders",
 		"etcd": "etcd://" + addr + "/orders", "zookeeper": "zk://" + addr + "?namespace=orders",
-		"postgres": "postgres://u@" + addr + "/db?namespace=orders", "mysql": "mysql://u@" + addr + "/db?namespace=orders",
+		"postgres": "postgres://u@" + addr + "/db?namespace=orders", "mysql": "mysql://u@" + addr +
+			"/db?namespace=orders",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -455,8 +460,10 @@ func TestMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(path, "-config", configure(t, "etcd4://user:secret@host/orders")).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "unknown scheme") || strings.Contains(string(out), "secret") {
+	out, err := exec.Command(path, "-config",
+		configure(t, "etcd4://user:secret@host/orders")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "unknown scheme") ||
+		strings.Contains(string(out), "secret") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -170,7 +170,8 @@ func (b *Backend) URL(options ...string) string {
 // IsCall reports whether bytes that a client sends contain a call of a coordinator, rather than
 // the opening of a connection. A watch of Kubernetes decides nothing.
 func (b *Backend) IsCall(request []byte) bool {
-	return bytes.Contains(bytes.ToLower(request), b.call) && !bytes.Contains(request, []byte("watch=true"))
+	return bytes.Contains(bytes.ToLower(request), b.call) &&
+		!bytes.Contains(request, []byte("watch=true"))
 }
 
 // Each calls do for each server.

@@ -36,7 +36,8 @@ func open(t *testing.T, b *backend.Backend) coord.Coordinator {
 // restart.
 func serves(t *testing.T, b *backend.Backend) {
 	t.Helper()
-	if _, err := streamtest.Generate(t, open(t, b), core.Config{}).NextContext(streamtest.Within(t)); err != nil {
+	if _, err := streamtest.Generate(t, open(t, b),
+		core.Config{}).NextContext(streamtest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 }

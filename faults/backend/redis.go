@@ -52,7 +52,9 @@ func startRedis(tb testing.TB) *Backend {
 	b.Loses = append(b.Loses, Loss{"eviction", func(tb testing.TB) {
 		tb.Helper()
 		s.Do(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1")
-		streamtest.Eventually(tb, "the server has evicted all", func() bool { return s.Do(tb, "DBSIZE") == "0" })
+		streamtest.Eventually(tb, "the server has evicted all", func() bool {
+			return s.Do(tb, "DBSIZE") == "0"
+		})
 		s.Do(tb, "CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction")
 	}})
 	return b
@@ -101,7 +103,8 @@ func startSentinel(tb testing.TB) *Backend {
 	control := redistest.Connect(tb, r.Sentinel, "")
 	setSilence := func(tb testing.TB, d time.Duration) {
 		tb.Helper()
-		if err := control.Do(streamtest.Within(tb), "SENTINEL", "SET", redistest.MasterName, "down-after-milliseconds", d.Milliseconds()).Err(); err != nil {
+		if err := control.Do(streamtest.Within(tb), "SENTINEL", "SET", redistest.MasterName,
+			"down-after-milliseconds", d.Milliseconds()).Err(); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -120,7 +123,8 @@ func startSentinel(tb testing.TB) *Backend {
 		streamtest.Eventually(tb, "the replica is promoted, and the Sentinel names it", func() bool {
 			// It refuses while a failover is under way.
 			_ = control.Do(streamtest.Within(tb), "SENTINEL", "FAILOVER", redistest.MasterName).Err()
-			at, err := control.Do(streamtest.Within(tb), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redistest.MasterName).StringSlice()
+			at, err := control.Do(streamtest.Within(tb), "SENTINEL", "GET-MASTER-ADDR-BY-NAME",
+				redistest.MasterName).StringSlice()
 			return err == nil && strings.Join(at, ":") == r.Replica.Addr &&
 				strings.Contains(r.Replica.Do(tb, "INFO", "replication"), "role:master")
 		})

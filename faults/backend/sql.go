@@ -69,7 +69,8 @@ func (p place) lock(tb testing.TB) (unlock func()) {
 		tb.Fatal(err)
 	}
 	for _, table := range []string{"namespaces", "slots"} {
-		if _, err := tx.ExecContext(streamtest.Within(tb), "SELECT 1 FROM unalike_"+table+" FOR UPDATE"); err != nil {
+		if _, err := tx.ExecContext(streamtest.Within(tb), "SELECT 1 FROM unalike_"+table+
+			" FOR UPDATE"); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -93,13 +94,15 @@ func newSQL(p place, disconnect string) *Backend {
 		// The server does not tie leases to connections, so that both are ended.
 		EndLeases: func(tb testing.TB) int {
 			tb.Helper()
-			n := p.exec(tb, "UPDATE unalike_slots SET lease_ends = 0 WHERE token IS NOT NULL AND lease_ends > 0")
+			n := p.exec(tb, "UPDATE unalike_slots SET lease_ends = 0 WHERE token IS NOT NULL AND "+
+				"lease_ends > 0")
 			p.exec(tb, disconnect)
 			return n
 		},
 		Loses: []Loss{
 			lose("TRUNCATE", "TRUNCATE TABLE unalike_slots"),
-			lose("DROP", "DROP VIEW unalike_workers", "DROP TABLE unalike_format, unalike_slots, unalike_namespaces"),
+			lose("DROP", "DROP VIEW unalike_workers",
+				"DROP TABLE unalike_format, unalike_slots, unalike_namespaces"),
 		},
 	}
 }
@@ -113,7 +116,8 @@ func pgPlace(s *pgtest.Server) place {
 // end, and not that of the machine.
 func newPostgres(tb testing.TB, nodes ...*pgtest.Server) *Backend {
 	tb.Helper()
-	b := newSQL(pgPlace(nodes[0]), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+	b := newSQL(pgPlace(nodes[0]), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "+
+		"backend_type = 'client backend' AND pid <> pg_backend_pid()")
 	for _, s := range nodes {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
 		b.Way = append(b.Way, StartWay(tb, "127.0.0.1:"+s.Port)...)
@@ -137,7 +141,8 @@ func startStandby(tb testing.TB) *Backend {
 	b, old, next := newPostgres(tb, primary, standby), pgPlace(primary), pgPlace(standby)
 	b.Detach = func(tb testing.TB) {
 		tb.Helper()
-		old.await(tb, "SELECT bool_and(replay_lsn >= pg_current_wal_flush_lsn())::text FROM pg_stat_replication", "true")
+		old.await(tb, "SELECT bool_and(replay_lsn >= pg_current_wal_flush_lsn())::text FROM "+
+			"pg_stat_replication", "true")
 		next.exec(tb, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
 		next.await(tb, "SELECT COUNT(*)::text FROM pg_stat_wal_receiver", "0")
 	}
@@ -163,9 +168,11 @@ func newMariaDB(tb testing.TB, nodes ...*mysqltest.Server) *Backend {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
 	}
 	b.Way = StartWay(tb, nodes[0].Addr())
-	p.exec(tb, "CREATE USER "+clientName+" IDENTIFIED BY '"+clientPassword+"'", "GRANT ALL ON "+mysqltest.Database+".* TO "+clientName)
+	p.exec(tb, "CREATE USER "+clientName+" IDENTIFIED BY '"+clientPassword+"'",
+		"GRANT ALL ON "+mysqltest.Database+".* TO "+clientName)
 	b.url = func(o url.Values) string {
-		return "mysql://" + clientName + ":" + clientPassword + "@" + b.Way.Addrs()[0] + "/" + mysqltest.Database + query(o)
+		return "mysql://" + clientName + ":" + clientPassword + "@" + b.Way.Addrs()[0] + "/" +
+			mysqltest.Database + query(o)
 	}
 	b.Fill = func(tb testing.TB) { tb.Helper(); p.exec(tb, "SET GLOBAL read_only = ON") }
 	b.Drain = func(tb testing.TB) { tb.Helper(); p.exec(tb, "SET GLOBAL read_only = OFF") }

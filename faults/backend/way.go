@@ -53,20 +53,24 @@ func (w Way) Robbed() (n int) {
 	return n
 }
 
-// Hold keeps the next request of which match is true, at whichever server, see
+// HoldBack keeps the next request of which match is true, at whichever server, see
 // [proxytest.NewHeld].
-func (w Way) Hold(match func([]byte) bool) *proxytest.Held { return w.hold(proxytest.NewHeld(match)) }
+func (w Way) HoldBack(match func([]byte) bool) *proxytest.Held {
+	return w.holdBack(proxytest.NewHeld(match))
+}
 
 // Copy lets such a request through, and keeps a copy, see [proxytest.NewCopied].
-func (w Way) Copy(match func([]byte) bool) *proxytest.Held { return w.hold(proxytest.NewCopied(match)) }
+func (w Way) Copy(match func([]byte) bool) *proxytest.Held {
+	return w.holdBack(proxytest.NewCopied(match))
+}
 
-func (w Way) hold(h *proxytest.Held) *proxytest.Held {
-	w.Each(func(p *proxytest.Proxy) { p.Hold(h) })
+func (w Way) holdBack(h *proxytest.Held) *proxytest.Held {
+	w.Each(func(p *proxytest.Proxy) { p.HoldBack(h) })
 	return h
 }
 
-// Heal ends all faults. What is held can still be delivered.
-func (w Way) Heal() {
+// Restore ends all faults. What is held can still be delivered.
+func (w Way) Restore() {
 	w.Slow(0, 0)
-	w.Each((*proxytest.Proxy).Heal)
+	w.Each((*proxytest.Proxy).Restore)
 }

@@ -24,7 +24,8 @@ var contested = []stage.Scenario{{
 // runCutOff cuts holders off, whose windows last longer than their leases.
 func runCutOff(s *stage.Stage) {
 	for i, lose := range []func(backend.Way){
-		func(w backend.Way) { w.Each((*proxytest.Proxy).Swallow) }, // the requests arrive: more can happen
+		// the requests arrive: more can happen
+		func(w backend.Way) { w.Each((*proxytest.Proxy).Swallow) },
 		func(w backend.Way) { w.Each((*proxytest.Proxy).Deafen) },
 		backend.Way.Hang,
 	} {
@@ -45,9 +46,10 @@ func runCutOff(s *stage.Stage) {
 		s.AwaitMore(issuedEach, second)
 		quiet(s, first)
 		healed := journal.Now()
-		way.Heal()
+		way.Restore()
 		if took := s.Recovered(healed, first); took > resumeTime {
-			s.Errorf("a holder that was cut off took %v to its next ID; at most %v is allowed", took, resumeTime)
+			s.Errorf("a holder that was cut off took %v to its next ID; at most %v is allowed", took,
+				resumeTime)
 		}
 		movesOn(s, first, had, healed-int64(windowTime))
 		well(s, second)

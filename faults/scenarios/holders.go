@@ -84,10 +84,12 @@ func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 		s.Logf("%v after the last renewals, process %d: %s", time.Duration(e.At-cut), w.PID(), e.Text)
 		h := w.Spec.Generators[0].Horizon
 		if least := h - stage.RenewalTime - stage.SkewBound - busyTime; e.At-began < int64(least) {
-			s.Errorf("the window of process %d ended %v after the last renewals; its horizon is %v", w.PID(), time.Duration(e.At-began), h)
+			s.Errorf("the window of process %d ended %v after the last renewals; its horizon is %v", w.PID(),
+				time.Duration(e.At-began), h)
 		}
 		if most := h + stage.SkewBound + busyTime; e.At-cut > int64(most) {
-			s.Errorf("the window of process %d ended no earlier than %v after the last renewals; its horizon is %v", w.PID(), time.Duration(e.At-cut), h)
+			s.Errorf("the window of process %d ended no earlier than %v after the last renewals; its "+
+				"horizon is %v", w.PID(), time.Duration(e.At-cut), h)
 		}
 	}
 }
@@ -116,7 +118,8 @@ func silent(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 			}
 		}
 		if n > 0 {
-			s.Errorf("process %d has issued %d IDs in %v in which it had no window", w.PID(), n, time.Duration(to-from))
+			s.Errorf("process %d has issued %d IDs in %v in which it had no window", w.PID(), n,
+				time.Duration(to-from))
 		}
 	}
 }
@@ -143,7 +146,8 @@ func workerOf(id core.ID) int { return core.DefaultLayout().Decompose(id).Worker
 func keeps(s *stage.Stage, w *worker.Worker, held int, since int64) {
 	for run := range s.Runs(w) {
 		if id := workerOf(run.First); run.At >= since && id != held {
-			s.Errorf("process %d has issued IDs with worker ID %d; it should have kept %d", w.PID(), id, held)
+			s.Errorf("process %d has issued IDs with worker ID %d; it should have kept %d", w.PID(), id,
+				held)
 			return
 		}
 	}
@@ -187,7 +191,9 @@ func admin(s *stage.Stage) coord.Admin { return opened(s, s.Backend.URL()).(coor
 // slots asks the coordinator which worker IDs are held until that satisfies ok, for as long as
 // limit, and returns what it has said last.
 func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all []coord.Slot) {
-	c, err := coord.Open(s.Context(), s.Backend.URL("ttl="+stage.TTLKeeper.String()), coord.OpenOptions{}) // which does not wait long for a server
+	// which does not wait long for a server
+	c, err := coord.Open(s.Context(), s.Backend.URL("ttl="+stage.TTLKeeper.String()),
+		coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -224,7 +230,8 @@ func renewed(s *stage.Stage, since time.Time, limit time.Duration, workers ...*w
 			return asked.After(since)
 		})
 		if took := asked.Sub(since); took <= 0 || took > limit {
-			s.Errorf("the last renewal of process %d was asked for %v after the fault had ended; at most %v is allowed", w.PID(), took, limit)
+			s.Errorf("the last renewal of process %d was asked for %v after the fault had ended; at most "+
+				"%v is allowed", w.PID(), took, limit)
 		}
 	}
 }

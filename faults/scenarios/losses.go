@@ -45,9 +45,9 @@ const (
 	lossTime = stage.TTLKeeper + stage.RenewalTime + longReach + 2*stage.SkewBound + busyTime
 )
 
-// reach returns how far windows can reach that the servers have forgotten, and how long a holder
+// bounds returns how far windows can reach that the servers have forgotten, and how long a holder
 // may take to its next ID after that.
-func reach(s *stage.Stage) (windows, recovery time.Duration) {
+func bounds(s *stage.Stage) (windows, recovery time.Duration) {
 	if s.On("redis", "cluster", "sentinel") {
 		return redisReach, lossTime - longReach + redisReach
 	}
@@ -60,11 +60,14 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 		// A holder whose worker ID was forgotten gets another one, with a window behind the
 		// quarantine.
 		e := s.AwaitMatch(w, "a quarantine", func(e worker.Event) bool {
-			return e.At >= since && (e.Is(worker.Failed, worker.Quarantined) || e.Is(worker.Failed, worker.WindowNotOpen))
+			return e.At >= since && (e.Is(worker.Failed, worker.Quarantined) ||
+				e.Is(worker.Failed, worker.WindowNotOpen))
 		})
 		s.Logf("process %d: %s", w.PID(), e.Text)
-		if took := time.Duration(e.At - since); took > windowTime+resumeTime { // the servers take their time to start
-			s.Errorf("process %d could issue for %v after the loss; its window is %v", w.PID(), took, stage.Horizon)
+		if took := time.Duration(e.At - since); took > windowTime+resumeTime {
+			// the servers take their time to start
+			s.Errorf("process %d could issue for %v after the loss; its window is %v", w.PID(), took,
+				stage.Horizon)
 		}
 	}
 	quiet(s, workers...)
@@ -74,7 +77,7 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 // that has happened between two moments, began and ended. Windows that were open then have ended by
 // [windowTime] after, and no ID may be issued from then on until the quarantine has taken its time.
 func resumed(s *stage.Stage, began, ended int64, workers ...*worker.Worker) {
-	windows, recovery := reach(s)
+	windows, recovery := bounds(s)
 	s.Scenario.Recovery = recovery
 	stood := ended + int64(windowTime)
 	s.Excuse(began, ended+int64(recovery))
@@ -89,7 +92,7 @@ func resumed(s *stage.Stage, began, ended int64, workers ...*worker.Worker) {
 
 // raised waits until holders have raised the floor for a loss, as far as windows reach.
 func raised(s *stage.Stage) {
-	windows, _ := reach(s)
+	windows, _ := bounds(s)
 	want := time.Now().Add(windows - windowTime)
 	a := admin(s)
 	var ns coord.Namespace
@@ -109,7 +112,7 @@ func runRollback(s *stage.Stage) {
 	began := journal.Now()
 	s.Backend.Restore(s, snapshot)
 	first := journal.Now()
-	windows, recovery := reach(s)
+	windows, recovery := bounds(s)
 	operator := admin(s)
 	var floor time.Time
 	s.Until(func() bool { // Redis may be loading its data
@@ -118,7 +121,8 @@ func runRollback(s *stage.Stage) {
 		return err == nil
 	}, "an operator can declare a quarantine")
 	if ahead := time.Until(floor); ahead < windows-busyTime {
-		s.Errorf("the floor that the operator has raised is %v ahead; windows that were forgotten can reach %v", ahead, windows)
+		s.Errorf("the floor that the operator has raised is %v ahead; windows that were forgotten "+
+			"can reach %v", ahead, windows)
 	}
 	workers = append(workers, s.Worker("newcomer", s.Generator("newcomer")))
 	noticed(s, began, workers[:3]...)
@@ -137,7 +141,7 @@ func runRollback(s *stage.Stage) {
 // runDeleted has everything deleted in each way.
 func runDeleted(s *stage.Stage) {
 	workers := holders(s, "one", "two")
-	windows, _ := reach(s)
+	windows, _ := bounds(s)
 	for _, loss := range s.Backend.Loses[:s.Rounds(len(s.Backend.Loses), 1)] {
 		s.Logf("%s", loss.Name)
 		began := journal.Now()
@@ -147,7 +151,8 @@ func runDeleted(s *stage.Stage) {
 		newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 		resumed(s, began, gone, append(workers, newcomer)...)
 		if at := firstAfter(s, newcomer, 0); at < began+int64(windows) {
-			s.Errorf("a newcomer has issued an ID %v after everything was deleted; it has a window after %v", time.Duration(at-began), windows)
+			s.Errorf("a newcomer has issued an ID %v after everything was deleted; it has a window after %v",
+				time.Duration(at-began), windows)
 		}
 		newcomer.Terminate(s)
 	}

@@ -30,7 +30,7 @@ var outages = []stage.Scenario{{
 	About: "the same to generators at full speed, until the windows have ended: an error, not " +
 		"an ID beyond them, and IDs at most 2 s after",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"mariadb", "zk3"},
-	Recovery: resumeTime, Alone: true, Budget: 10 * time.Minute,
+	Recovery: resumeTime, Exclusive: true, Budget: 10 * time.Minute,
 	Run: runLongFaults,
 }, {
 	Name: "dead-connections",
@@ -100,22 +100,31 @@ func faults(s *stage.Stage) []fault {
 	on := func(do func(*proxytest.Proxy)) func() { return func() { b.Way.Each(do) } }
 	var unlock func()
 	all := []fault{
-		{name: "SIGSTOP of all servers", begin: func() { b.Freeze(s) }, end: func() { b.Thaw(s); b.Restart(s) }}, // those of a Cluster have to find each other
-		{name: "lost requests", begin: on((*proxytest.Proxy).Deafen), end: b.Way.Heal},
-		{name: "lost replies", begin: on((*proxytest.Proxy).Swallow), end: b.Way.Heal},
-		{name: "refused connections", begin: on((*proxytest.Proxy).Refuse), end: b.Way.Heal},
+		// those of a Cluster have to find each other
+		{name: "SIGSTOP of all servers", begin: func() {
+			b.Freeze(s)
+		}, end: func() { b.Thaw(s); b.Restart(s) }},
+		{name: "lost requests", begin: on((*proxytest.Proxy).Deafen), end: b.Way.Restore},
+		{name: "lost replies", begin: on((*proxytest.Proxy).Swallow), end: b.Way.Restore},
+		{name: "refused connections", begin: on((*proxytest.Proxy).Refuse), end: b.Way.Restore},
 	}
 	if !s.On("redis", "cluster") { // which take that for a loss
-		all = append(all, fault{name: "kill -9 of all servers", begin: b.Kill, end: func() { b.Restart(s) }})
+		all = append(all, fault{name: "kill -9 of all servers", begin: b.Kill, end: func() {
+			b.Restart(s)
+		}})
 		all = append(all, fault{name: "a rolling restart", brief: true, begin: func() {
 			b.Each(func(server backend.Server) { server.Terminate(s); server.Restart(s) })
 		}, end: func() {}})
 	}
 	if b.Fill != nil && !s.On("mariadb-replica") {
-		all = append(all, fault{name: "no space for writes", begin: func() { b.Fill(s) }, end: func() { b.Drain(s) }})
+		all = append(all, fault{name: "no space for writes", begin: func() {
+			b.Fill(s)
+		}, end: func() { b.Drain(s) }})
 	}
 	if b.Lock != nil {
-		all = append(all, fault{name: "locks on all rows", begin: func() { unlock = b.Lock(s) }, end: func() { unlock() }})
+		all = append(all, fault{name: "locks on all rows", begin: func() {
+			unlock = b.Lock(s)
+		}, end: func() { unlock() }})
 	}
 	if b.EndLeases != nil {
 		all = append(all, fault{name: "the end of all leases", brief: true, begin: func() {
@@ -125,12 +134,15 @@ func faults(s *stage.Stage) []fault {
 		}, end: func() {}})
 	}
 	return append(all,
-		fault{name: "slow replies", brief: true, begin: func() { b.Way.Slow(0, time.Second); s.Sleep(outage) }, end: b.Way.Heal},
+		fault{name: "slow replies", brief: true, begin: func() {
+			b.Way.Slow(0, time.Second)
+			s.Sleep(outage)
+		}, end: b.Way.Restore},
 		fault{name: "lost acknowledgements", brief: true, begin: func() {
 			b.Way.Rob(b.IsCall)
 			lost := b.Way.Robbed()
 			s.Until(func() bool { return b.Way.Robbed() >= lost+4 }, "four replies are lost")
-		}, end: b.Way.Heal},
+		}, end: b.Way.Restore},
 	)
 }
 
@@ -165,7 +177,9 @@ func runLongFaults(s *stage.Stage) {
 	fast := s.Generator("fast")
 	fast.PerSecond = 0
 	workers := []*worker.Worker{s.Worker("fast", fast), s.Worker("steady", s.Generator("steady"))}
-	all := slices.DeleteFunc(faults(s), func(f fault) bool { return f.brief || f.name == "locks on all rows" })
+	all := slices.DeleteFunc(faults(s), func(f fault) bool {
+		return f.brief || f.name == "locks on all rows"
+	})
 	for i, f := range all {
 		if s.Short && i != 0 && i != len(all)-1 {
 			continue
@@ -179,7 +193,8 @@ func runLongFaults(s *stage.Stage) {
 		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {
 			if at := timeOf(run.Last()); at.After(limit) {
-				s.Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after %v", at, limit, from)
+				s.Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after %v", at, limit,
+					from)
 			}
 		}
 		f.end()
@@ -197,7 +212,8 @@ const usualTTL, usualHorizon = 15 * time.Second, 30 * time.Second
 
 // runDeadConnections has everybody's connections die silently.
 func runDeadConnections(s *stage.Stage) {
-	const underWay = 50 * time.Millisecond // for a renewal whose request was received when its connection died
+	// for a renewal whose request was received when its connection died
+	const underWay = 50 * time.Millisecond
 	var workers []*worker.Worker
 	for _, name := range []string{"one", "two"} {
 		g := s.Generator(name)
@@ -242,18 +258,18 @@ func runLeaderLost(s *stage.Stage) {
 func runMinority(s *stage.Stage) {
 	b := s.Backend
 	member := (slices.Index(b.Servers, b.Leader(s)) + 1) % len(b.Servers)
-	alone := func(name string) *worker.Worker {
+	single := func(name string) *worker.Worker {
 		g := s.Generator(name)
 		g.URL = elsewhere(s, g.URL, b.Way[member].Addr)
 		return s.Worker(name, g)
 	}
 	others := holders(s, "one", "two")
-	w := alone("minority")
+	w := single("minority")
 	s.AwaitMore(issuedEach, w)
 	began := journal.Now()
 	b.CutOff(s, b.Servers[member])
 	cut := journal.Now()
-	newcomer := alone("newcomer")
+	newcomer := single("newcomer")
 	windowEnds(s, began, cut, w)
 	s.AwaitEvent(newcomer, 0, worker.Failed, "")
 	quiet(s, w, newcomer)
@@ -272,7 +288,7 @@ func runPowerFailure(s *stage.Stage) {
 	workers := holders(s, "one", "two", "three")
 	forgetful := s.On("redis", "sentinel", "cluster")
 	if forgetful {
-		_, s.Scenario.Recovery = reach(s)
+		_, s.Scenario.Recovery = bounds(s)
 	}
 	for i := range s.Rounds(2, 1) {
 		began := journal.Now()
@@ -303,7 +319,8 @@ const diskSize = 1 << 20
 // which the scenario is skipped.
 func smallDisk(s *stage.Stage) string {
 	dir := s.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", diskSize), "tmpfs", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", diskSize),
+		"tmpfs", dir).CombinedOutput(); err != nil {
 		s.Skipf("a small file system cannot be mounted: %v: %s", err, out)
 	}
 	s.Cleanup(func() {
@@ -318,7 +335,8 @@ func smallDisk(s *stage.Stage) string {
 func fill(s *stage.Stage, disk string) (drain func()) {
 	filler := filepath.Join(disk, "filler")
 	if err := os.WriteFile(filler, make([]byte, diskSize), 0o600); !errors.Is(err, syscall.ENOSPC) {
-		s.Fatalf("a file of %d bytes on a file system of that size: %v; want that there is no space", diskSize, err)
+		s.Fatalf("a file of %d bytes on a file system of that size: %v; want that there is no space",
+			diskSize, err)
 	}
 	return func() {
 		if err := os.Remove(filler); err != nil {

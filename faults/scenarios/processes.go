@@ -12,11 +12,11 @@ import (
 
 // processes are scenarios of what happens to the processes of generators, and to their clocks.
 var processes = []stage.Scenario{{
-	Name:     "baseline",
-	About:    "four generators at full speed, nothing happens: no error, no interruption",
-	Backends: with(servers, "static", "file", "embedded", "sentinel", "cluster"),
-	Short:    []string{"cluster", "sentinel", "embedded", "file"},
-	Alone:    true, Budget: 10 * time.Minute,
+	Name:      "baseline",
+	About:     "four generators at full speed, nothing happens: no error, no interruption",
+	Backends:  with(servers, "static", "file", "embedded", "sentinel", "cluster"),
+	Short:     []string{"cluster", "sentinel", "embedded", "file"},
+	Exclusive: true, Budget: 10 * time.Minute,
 	Run: runBaseline,
 }, {
 	Name: "kill-loop",
@@ -32,7 +32,7 @@ var processes = []stage.Scenario{{
 		"speed and another process waits for it, again and again: no ID after what was " +
 		"given back, and no wait",
 	Backends: with(servers, "static", "file", "embedded"), Short: []string{"redis", "static"},
-	Recovery: handoverTime, Alone: true,
+	Recovery: handoverTime, Exclusive: true,
 	Run: runHandover,
 }, {
 	Name: "frozen",
@@ -53,7 +53,7 @@ var processes = []stage.Scenario{{
 	About: "1024 generators start at once in 16 processes, one more is refused, and all are " +
 		"killed and start again: each has a worker ID of its own",
 	Backends: with(servers, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"cluster"},
-	Recovery: crowdTime + crowdLease, Alone: true, Budget: 5 * time.Minute,
+	Recovery: crowdTime + crowdLease, Exclusive: true, Budget: 5 * time.Minute,
 	Run: runCrowd,
 }}
 
@@ -166,7 +166,8 @@ func runClockSteps(s *stage.Stage) {
 	clock := s.Clock()
 	g := s.Generator("stepped")
 	w := s.Start("stepped", worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{g}})
-	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, -stage.Horizon - 5*time.Second} {
+	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second,
+		-stage.Horizon - 5*time.Second} {
 		s.AwaitMore(issuedEach, w)
 		clock.Set(clock.Offset() + step)
 		s.Logf("the clock stepped by %v", step)
@@ -203,7 +204,7 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 		var all []worker.Generator
 		for i := range s.Rounds(1024, 128) / crowdProcesses {
 			g := ofCrowd(s, fmt.Sprintf("%s-%d-%d", name, p, i))
-			g.Patience = crowdTime // who gives up what it nearly has leaves the others waiting
+			g.StartTime = crowdTime // who gives up what it nearly has leaves the others waiting
 			all = append(all, g)
 		}
 		// Of what has connections for each coordinator, a program has one.
@@ -215,7 +216,9 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 	for _, w := range workers {
 		next := 0
 		for range w.Spec.Generators {
-			e, after, err := w.Await(s.Context(), next, func(e worker.Event) bool { return e.Kind == worker.Ready })
+			e, after, err := w.Await(s.Context(), next, func(e worker.Event) bool {
+				return e.Kind == worker.Ready
+			})
 			if err != nil {
 				s.Fatalf("waiting for %d generators of process %d: %v", len(w.Spec.Generators), w.PID(), err)
 			}

@@ -111,7 +111,8 @@ func above(s *stage.Stage, before core.ID, workers []*worker.Worker) (highest co
 		lowest, highest = min(lowest, run.First), max(highest, run.Last())
 	}
 	if lowest <= before {
-		s.Errorf("ID %d (%v) was issued after the move; those before reach to %d (%v)", lowest, timeOf(lowest), before, timeOf(before))
+		s.Errorf("ID %d (%v) was issued after the move; those before reach to %d (%v)", lowest,
+			timeOf(lowest), before, timeOf(before))
 	}
 	return highest
 }

@@ -22,7 +22,7 @@ var segments = []stage.Scenario{{
 		" the servers until all in memory is used up, again and again, while replies are " +
 		"lost: no number twice, and new ranges by themselves",
 	Backends: []string{"etcd", "embedded", "postgres", "mariadb"}, Short: []string{"mariadb"},
-	Recovery: segmentTime, Alone: true, Budget: 8 * time.Minute,
+	Recovery: segmentTime, Exclusive: true, Budget: 8 * time.Minute,
 	Run: runSegments,
 }}
 
@@ -94,7 +94,8 @@ func newRanges(s *stage.Stage, all []*worker.Worker) {
 // isTake matches the requests of which the outcome is not known if the reply is lost.
 func isTake(request []byte) bool {
 	text := strings.ToLower(string(request))
-	return strings.Contains(text, "leaf_alloc") || strings.Contains(text, "commit") || strings.Contains(text, "/unalike/segments/")
+	return strings.Contains(text, "leaf_alloc") || strings.Contains(text, "commit") ||
+		strings.Contains(text, "/unalike/segments/")
 }
 
 // runSegments kills processes and servers.
@@ -114,7 +115,7 @@ func runSegments(s *stage.Stage) {
 		} else {
 			all[i].Kill()
 		}
-		s.Backend.Way.Heal()
+		s.Backend.Way.Restore()
 		ended := journal.Now()
 		all[i] = taker(s, fmt.Sprint("taker-", i))
 		s.Recovered(ended, all[i])

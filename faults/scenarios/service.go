@@ -44,7 +44,9 @@ func (v *served) start(i int) *worker.Worker {
 }
 
 // isGenerate matches the requests of clients.
-func isGenerate(request []byte) bool { return bytes.Contains(request, []byte("IDService/Generate")) }
+func isGenerate(request []byte) bool {
+	return bytes.Contains(request, []byte("IDService/Generate"))
+}
 
 // goOn waits until all clients have IDs that they have had after now, and more than they had in
 // memory.
@@ -64,7 +66,8 @@ func runService(s *stage.Stage) {
 	}
 	v.front = backend.StartWay(s, v.addresses...)
 	for i := range 3 {
-		g := worker.Generator{Name: fmt.Sprint("client-", i), Prefetch: prefetch, PerSecond: 10_000, Goroutines: 2}
+		g := worker.Generator{Name: fmt.Sprint("client-", i), Prefetch: prefetch, PerSecond: 10_000,
+			Goroutines: 2}
 		for _, a := range v.front.Addrs() {
 			g.Servers = append(g.Servers, "http://"+a)
 		}
@@ -77,8 +80,9 @@ func runService(s *stage.Stage) {
 		v.loseReplies,
 		func(int) { v.front.Each((*proxytest.Proxy).Reset) },
 		v.repeat,
-		func(one int) { v.front[one:one+1].Slow(0, 2500*time.Millisecond); v.goOn(); v.front.Heal() }, // longer than clients wait
-		func(one int) { v.front[one].Hang(); v.goOn(); v.front.Heal() },
+		// longer than clients wait
+		func(one int) { v.front[one:one+1].Slow(0, 2500*time.Millisecond); v.goOn(); v.front.Restore() },
+		func(one int) { v.front[one].Hang(); v.goOn(); v.front.Restore() },
 	}
 	for round := range s.Rounds(6, 1) * len(harms) {
 		harms[round%len(harms)](round % 2)
@@ -98,7 +102,7 @@ func (v *served) loseReplies(int) {
 	before := v.front.Robbed()
 	v.front.Rob(isGenerate)
 	v.Until(func() bool { return v.front.Robbed() >= before+6 }, "six replies are lost")
-	v.front.Heal()
+	v.front.Restore()
 }
 
 // repeat has a request arrive twice, and another one when its client has given up.
@@ -106,8 +110,8 @@ func (v *served) repeat(one int) {
 	twice := v.front[one : one+1].Copy(isGenerate)
 	caught(v.Stage, twice)
 	deliver(v.Stage, twice)
-	late := v.front[one : one+1].Hold(isGenerate)
-	caught(v.Stage, late)
+	heldBack := v.front[one : one+1].HoldBack(isGenerate)
+	caught(v.Stage, heldBack)
 	v.goOn()
-	deliver(v.Stage, late)
+	deliver(v.Stage, heldBack)
 }

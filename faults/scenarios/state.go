@@ -44,7 +44,7 @@ const (
 // withState returns a generator with a state file in a folder.
 func withState(s *stage.Stage, name, dir string) worker.Generator {
 	g := s.Generator(name)
-	g.State, g.Horizon, g.Patience = filepath.Join(dir, "state"), stateHorizon, 10*time.Second
+	g.State, g.Horizon, g.StartTime = filepath.Join(dir, "state"), stateHorizon, 10*time.Second
 	return g
 }
 
@@ -64,7 +64,8 @@ func written(s *stage.Stage, g worker.Generator) {
 		before := contents(s, g)
 		s.Until(func() bool {
 			now := contents(s, g)
-			return now != before && strings.Contains(now, `"nonce":"`) && !strings.Contains(now, `"nonce":""`)
+			return now != before && strings.Contains(now, `"nonce":"`) &&
+				!strings.Contains(now, `"nonce":""`)
 		}, "the state file is written")
 	}
 }
@@ -119,7 +120,9 @@ func runStateKillLoop(s *stage.Stage) {
 			written(s, g)
 		}
 	}
-	if all := slots(s, busyTime, func(all []coord.Slot) bool { return len(all) == 1 }); len(all) != 1 || all[0].WorkerID != had {
+	if all := slots(s, busyTime, func(all []coord.Slot) bool {
+		return len(all) == 1
+	}); len(all) != 1 || all[0].WorkerID != had {
 		s.Errorf("worker IDs %v are held; want %d alone", all, had)
 	}
 }
@@ -137,7 +140,8 @@ func runStateOutage(s *stage.Stage) {
 	moved = again(s, two, had)
 	moved.Terminate(s)
 	if e := s.AwaitEvent(moved, 0, worker.Closed, ""); e.Text != "" {
-		s.Errorf("a process that ends in an outage keeps its worker ID in the state file; it told of %s", e.Text)
+		s.Errorf("a process that ends in an outage keeps its worker ID in the state file; it told of %s",
+			e.Text)
 	}
 	moved = again(s, two, had)
 	s.Sleep(time.Until(began.Add(3 * s.TTL())))

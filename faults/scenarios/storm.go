@@ -45,9 +45,13 @@ type weather struct {
 // to them, to the network, to the servers and to their clocks, and when. A seed repeats its
 // schedule; what the processes do meanwhile is up to the machine.
 var storms = []weather{
-	{name: "storm", seed: 1, length: 2 * time.Minute, backends: with(servers, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"), short: []string{"static", "kubernetes"}},
-	{name: "storm-state", seed: 7, length: time.Minute, state: true, backends: []string{"etcd", "etcd3", "zk", "postgres", "mariadb", "kubernetes"}},
-	{name: "storm-contended", seed: 6, length: time.Minute, contended: true, backends: with(servers, "etcd3"), short: []string{"etcd"}},
+	{name: "storm", seed: 1, length: 2 * time.Minute,
+		backends: with(servers, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"),
+		short:    []string{"static", "kubernetes"}},
+	{name: "storm-state", seed: 7, length: time.Minute, state: true,
+		backends: []string{"etcd", "etcd3", "zk", "postgres", "mariadb", "kubernetes"}},
+	{name: "storm-contended", seed: 6, length: time.Minute, contended: true,
+		backends: with(servers, "etcd3"), short: []string{"etcd"}},
 }
 
 // settleTime is how long generators may take to issue again once everything is healed: the longest
@@ -59,7 +63,8 @@ const settleTime = 75 * time.Second
 func (w weather) scenario() stage.Scenario {
 	return stage.Scenario{
 		Name: w.name, Backends: w.backends, Short: w.short,
-		About:    fmt.Sprintf("a mixture of all faults for %v, by seed %d; then all generators issue again", w.length, w.seed),
+		About: fmt.Sprintf("a mixture of all faults for %v, by seed %d; then all generators "+
+			"issue again", w.length, w.seed),
 		Recovery: settleTime, Budget: w.length + settleTime + 2*time.Minute,
 		Run: func(s *stage.Stage) {
 			st := &storm{Stage: s, weather: w, rng: rand.New(rand.NewPCG(w.seed, 1))}
@@ -93,7 +98,8 @@ type process struct {
 // launch starts the processes: several generators each, shares of worker IDs that overlap, equal
 // identities, stripes, leads, and one layout with units of 1, 10 or 100 ms.
 func (st *storm) launch() {
-	layout := oneOf(st.rng, core.DefaultLayout().String(), "39/10/14/10ms/2024-01-01T00:00:00Z", "36/10/17/100ms/2024-01-01T00:00:00Z")
+	layout := oneOf(st.rng, core.DefaultLayout().String(), "39/10/14/10ms/2024-01-01T00:00:00Z",
+		"36/10/17/100ms/2024-01-01T00:00:00Z")
 	l, err := core.ParseLayout(layout)
 	if err != nil {
 		st.Fatal(err)
@@ -141,14 +147,15 @@ func (st *storm) generator(i, j, n int) worker.Generator {
 	g.Lead = oneOf(st.rng, 0, 0, 200*time.Millisecond, time.Second)
 	g.Identity = oneOf(st.rng, "", "", "same", "other")
 	if !st.On("static") {
-		g.First, g.Count, g.Stripes = st.rng.IntN(3), 40, 1+st.rng.IntN(3) // enough for all, and for the dead
+		// enough for all, and for the dead
+		g.First, g.Count, g.Stripes = st.rng.IntN(3), 40, 1+st.rng.IntN(3)
 	}
 	if st.contended {
 		g.First, g.Count, g.Stripes, g.Identity = 0, n-1, 0, ""
 		g.PerSecond, g.UntilClosed = 2000, true // an ID in each tick, by each goroutine
 	}
 	if st.state {
-		g.State, g.Patience = filepath.Join(st.TempDir(), "state"), 5*time.Second
+		g.State, g.StartTime = filepath.Join(st.TempDir(), "state"), 5*time.Second
 	}
 	return g
 }
@@ -198,9 +205,12 @@ func (st *storm) targets() (all []target) {
 	for i, p := range st.processes {
 		start := func() { p.start(st) }
 		killed := fault{name: "kill -9", begin: func() { p.worker.Kill() }, end: start}
-		frozen := fault{name: "SIGSTOP", begin: func() { p.worker.Freeze(st) }, end: func() { p.worker.Thaw(st) }}
+		frozen := fault{name: "SIGSTOP", begin: func() {
+			p.worker.Freeze(st)
+		}, end: func() { p.worker.Thaw(st) }}
 		ended := fault{name: "SIGTERM", begin: func() { p.end(st) }, end: start}
-		all = append(all, target{fmt.Sprint("process ", i), []fault{killed, killed, ended, frozen, frozen}})
+		all = append(all, target{fmt.Sprint("process ", i),
+			[]fault{killed, killed, ended, frozen, frozen}})
 		if p.clock != nil && !st.contended {
 			all = append(all, target{fmt.Sprint("clock ", i), []fault{{name: "a step", begin: func() {
 				p.clock.Set(between(st.rng, -15*time.Second, 15*time.Second))
@@ -214,7 +224,8 @@ func (st *storm) targets() (all []target) {
 		all = append(all, target{"network", st.network(way)})
 	}
 	if len(st.Backend.Servers) > 0 {
-		operator := target{"operator", []fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}}}
+		operator := target{"operator",
+			[]fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}}}
 		all = append(all, target{"servers", st.servers()}, operator)
 	}
 	return all
@@ -227,17 +238,21 @@ func (st *storm) network(w backend.Way) (all []fault) {
 		"slow requests and replies": func() {
 			w.Slow(between(st.rng, 0, time.Second), between(st.rng, 0, time.Second))
 		},
-		"lost requests": each((*proxytest.Proxy).Deafen), "lost replies": each((*proxytest.Proxy).Swallow), "lost bytes": w.Hang,
-		"refused connections": each((*proxytest.Proxy).Refuse), "reset connections": each((*proxytest.Proxy).Reset),
+		"lost requests": each((*proxytest.Proxy).Deafen),
+		"lost replies":  each((*proxytest.Proxy).Swallow), "lost bytes": w.Hang,
+		"refused connections":   each((*proxytest.Proxy).Refuse),
+		"reset connections":     each((*proxytest.Proxy).Reset),
 		"lost acknowledgements": func() { w.Rob(st.Backend.IsCall) },
 	} {
-		all = append(all, fault{name: name, begin: do, end: w.Heal})
+		all = append(all, fault{name: name, begin: do, end: w.Restore})
 	}
 	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.name, b.name) })
-	var late *proxytest.Held
-	return append(all, fault{name: "a request that arrives late", begin: func() { late = w.Hold(st.Backend.IsCall) }, end: func() {
-		w.Heal()
-		_ = late.Deliver() // if one was caught, and its connection is there
+	var heldBack *proxytest.Held
+	return append(all, fault{name: "a request that arrives late", begin: func() {
+		heldBack = w.HoldBack(st.Backend.IsCall)
+	}, end: func() {
+		w.Restore()
+		_ = heldBack.Deliver() // if one was caught, and its connection is there
 	}})
 }
 
@@ -248,10 +263,14 @@ func (st *storm) servers() []fault {
 	all := []fault{
 		{name: "SIGSTOP", begin: func() { b.Freeze(st) }, end: func() { b.Thaw(st) }},
 		{name: "kill -9", begin: b.Kill, end: serve},
-		{name: "an orderly end", begin: func() { b.Each(func(s backend.Server) { s.Terminate(st) }) }, end: serve},
+		{name: "an orderly end", begin: func() {
+			b.Each(func(s backend.Server) { s.Terminate(st) })
+		}, end: serve},
 	}
 	if len(b.Servers) > 1 {
-		all = append(all, fault{name: "kill -9 of one", begin: func() { b.Servers[st.rng.IntN(len(b.Servers))].Kill() }, end: serve})
+		all = append(all, fault{name: "kill -9 of one", begin: func() {
+			b.Servers[st.rng.IntN(len(b.Servers))].Kill()
+		}, end: serve})
 	}
 	if b.Leader != nil {
 		var leader backend.Server
@@ -261,10 +280,14 @@ func (st *storm) servers() []fault {
 		}, end: func() { leader.Thaw(st) }})
 	}
 	if b.EndLeases != nil {
-		all = append(all, fault{name: "the end of all leases", begin: func() { b.EndLeases(st) }, end: nothing})
+		all = append(all, fault{name: "the end of all leases", begin: func() {
+			b.EndLeases(st)
+		}, end: nothing})
 	}
 	if st.On("redis", "cluster") {
-		all = append(all, fault{name: "the deletion of all data", begin: func() { b.Loses[0].Do(st) }, end: nothing})
+		all = append(all, fault{name: "the deletion of all data", begin: func() {
+			b.Loses[0].Do(st)
+		}, end: nothing})
 	}
 	return all
 }

@@ -75,7 +75,9 @@ func longestGap(at []int64, excused []span, end int64) time.Duration {
 
 // overlap returns how much of gap is covered by spans, which may overlap each other.
 func overlap(gap span, spans []span) (sum int64) {
-	spans = slices.SortedFunc(slices.Values(spans), func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	spans = slices.SortedFunc(slices.Values(spans), func(a, b span) int {
+		return cmp.Compare(a.from, b.from)
+	})
 	for _, s := range spans {
 		if from, to := max(s.from, gap.from), min(s.to, gap.to); to > from {
 			sum += to - from

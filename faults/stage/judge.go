@@ -38,7 +38,7 @@ func (s *Stage) judge(r *Result) {
 		}
 	}
 	if len(journals) > 0 {
-		report, err := check(s.outer, journals, s.dir)
+		report, err := check(s.suite, journals, s.dir)
 		if err != nil {
 			s.Errorf("the IDs could not be checked: %v", err)
 			return
@@ -51,7 +51,8 @@ func (s *Stage) judge(r *Result) {
 		s.Errorf("%d IDs were issued; fewer than %d prove nothing", r.IDs, fewest)
 	}
 	if limit := s.Scenario.Recovery; limit > 0 && s.recovery > limit {
-		s.Errorf("it took %v until an ID was issued again; at most %v is allowed", short(s.recovery), limit)
+		s.Errorf("it took %v until an ID was issued again; at most %v is allowed", short(s.recovery),
+			limit)
 	}
 }
 
@@ -60,7 +61,8 @@ func (s *Stage) complain(r *verify.Report) {
 	if r.OK(true) {
 		return
 	}
-	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie outside the layout",
+	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie "+
+		"outside the layout",
 		r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
 	for _, c := range r.Clashes {
 		s.Errorf("ID %d (%+v) was issued %d times, in the journals %v", c.ID, c.Parts, c.Times, c.Places)
@@ -77,7 +79,9 @@ func (s *Stage) complain(r *verify.Report) {
 func check(ctx context.Context, journals []*journal.Reader, temp string) (*verify.Report, error) {
 	h := journals[0].Header
 	o := verify.Options{
-		Format:     verify.Format{Digits: true, Parse: func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 63) }},
+		Format: verify.Format{Digits: true, Parse: func(text string) (uint64, error) {
+			return strconv.ParseUint(text, 10, 63)
+		}},
 		LastWorker: h.Layout.Workers() - 1, Memory: sortMemory, Temp: temp, Shown: shown,
 	}
 	if !h.Numbers {
@@ -86,7 +90,9 @@ func check(ctx context.Context, journals []*journal.Reader, temp string) (*verif
 	var sources []verify.Source
 	for _, j := range journals {
 		sources = append(sources, verify.Source{
-			Name: j.Header.Generator, Size: -1, Again: true, Open: func() (io.ReadCloser, error) { return newText(j.Runs()), nil },
+			Name: j.Header.Generator, Size: -1, Again: true, Open: func() (io.ReadCloser, error) {
+				return newText(j.Runs()), nil
+			},
 		})
 	}
 	return verify.Check(ctx, sources, o)

@@ -18,7 +18,8 @@ func Latest(results []Result) []Result {
 		latest[r.key()] = r
 	}
 	return slices.SortedFunc(maps.Values(latest), func(a, b Result) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.key(), b.key()))
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Backend, b.Backend),
+			cmp.Compare(a.key(), b.key()))
 	})
 }
 
@@ -27,7 +28,8 @@ func Latest(results []Result) []Result {
 func Report(w io.Writer, results []Result) error {
 	rows := Latest(results)
 	var b strings.Builder
-	b.WriteString("| scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |\n")
+	b.WriteString("| scenario | back end | IDs issued | duplicates | interruption | time to recover " +
+		"| took | result |\n")
 	b.WriteString("|---|---|--:|--:|--:|--:|--:|---|\n")
 	var ids, duplicates uint64
 	var from, to time.Time
@@ -35,7 +37,8 @@ func Report(w io.Writer, results []Result) error {
 	count := map[string]int{}
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Scenario, r.Backend, grouped(r.IDs), grouped(r.Duplicates), short(r.Interruption), short(r.Recovery), short(r.Took), r.Outcome())
+			r.Scenario, r.Backend, grouped(r.IDs), grouped(r.Duplicates), short(r.Interruption),
+			short(r.Recovery), short(r.Took), r.Outcome())
 		ids, duplicates = ids+r.IDs, duplicates+r.Duplicates
 		count[r.Outcome()]++
 		if from.IsZero() || r.Began.Before(from) {
@@ -49,10 +52,12 @@ func Report(w io.Writer, results []Result) error {
 	slices.Sort(commits)
 	fmt.Fprintf(&b, "\n%d runs, %d passed; %s IDs and %s duplicates. %s to %s (%s); commit %s.\n",
 		len(rows), count["passed"], grouped(ids), grouped(duplicates),
-		from.Format("2006-01-02 15:04"), to.Format("15:04 MST"), short(to.Sub(from)), strings.Join(slices.Compact(commits), ", "))
+		from.Format("2006-01-02 15:04"), to.Format("15:04 MST"), short(to.Sub(from)),
+		strings.Join(slices.Compact(commits), ", "))
 	for _, r := range rows {
 		for _, f := range r.Failures {
-			fmt.Fprintf(&b, "\n- %s on %s: %s (journals: %s)", r.Scenario, r.Backend, strings.ReplaceAll(f, "\n", "\n  "), r.Kept)
+			fmt.Fprintf(&b, "\n- %s on %s: %s (journals: %s)", r.Scenario, r.Backend,
+				strings.ReplaceAll(f, "\n", "\n  "), r.Kept)
 		}
 		if r.Skipped != "" {
 			fmt.Fprintf(&b, "\n- %s on %s was not run: %s", r.Scenario, r.Backend, r.Skipped)

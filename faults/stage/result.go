@@ -20,12 +20,13 @@ type Result struct {
 	IDs          uint64        `json:"ids"`
 	Duplicates   uint64        `json:"duplicates"`
 	Interruption time.Duration `json:"interruption_ns"` // the longest time without an ID
-	Recovery     time.Duration `json:"recovery_ns"`     // the longest one of the run; 0: nothing had to recover
-	Took         time.Duration `json:"took_ns"`
-	Commit       string        `json:"commit,omitempty"` // of the suite and the library
-	Failures     []string      `json:"failures,omitempty"`
-	Skipped      string        `json:"skipped,omitempty"` // why it was not run
-	Kept         string        `json:"kept,omitempty"`    // the folder with the journals of a failed run
+	// the longest one of the run; 0: nothing had to recover
+	Recovery time.Duration `json:"recovery_ns"`
+	Took     time.Duration `json:"took_ns"`
+	Commit   string        `json:"commit,omitempty"` // of the suite and the library
+	Failures []string      `json:"failures,omitempty"`
+	Skipped  string        `json:"skipped,omitempty"` // why it was not run
+	Kept     string        `json:"kept,omitempty"`    // the folder with the journals of a failed run
 }
 
 // Passed reports whether the run was made and is as it must be.

@@ -100,11 +100,13 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 func (r *runner) run(ctx context.Context) {
 	jobs := slices.DeleteFunc(slices.Clone(r.Jobs), func(j Job) bool {
 		key := Result{Scenario: j.Scenario.Name, Backend: j.Backend, Short: r.Short}.key()
-		return slices.ContainsFunc(r.results, func(before Result) bool { return before.key() == key && before.Passed() })
+		return slices.ContainsFunc(r.results, func(before Result) bool {
+			return before.key() == key && before.Passed()
+		})
 	})
 	places := max(r.Parallel, 1)
 	needs := func(j Job) int {
-		if j.Scenario.Alone {
+		if j.Scenario.Exclusive {
 			return places
 		}
 		return 1
@@ -142,8 +144,11 @@ func (r *runner) take(ctx context.Context, job Job, place string) bool {
 		r.cut = append(r.cut, job.String())
 		return false
 	}
-	_, _ = fmt.Fprintf(r, "%s %v: %s after %s: %s IDs, %s duplicates, interruption %s, recovery %s\n", place, job, // nobody listens then
-		result.Outcome(), short(result.Took), grouped(result.IDs), grouped(result.Duplicates), short(result.Interruption), short(result.Recovery))
+	// nobody listens then
+	_, _ = fmt.Fprintf(r, "%s %v: %s after %s: %s IDs, %s duplicates, interruption %s, recovery %s\n",
+		place, job,
+		result.Outcome(), short(result.Took), grouped(result.IDs), grouped(result.Duplicates),
+		short(result.Interruption), short(result.Recovery))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.results = append(r.results, result)
@@ -155,7 +160,8 @@ func (r *runner) take(ctx context.Context, job Job, place string) bool {
 func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 	sc, began := j.Scenario, time.Now()
 	sc.Budget = cmp.Or(sc.Budget, usualBudget)
-	result = Result{Scenario: sc.Name, Backend: j.Backend, Short: r.Short, Began: began.UTC().Round(0), Commit: r.Commit}
+	result = Result{Scenario: sc.Name, Backend: j.Backend, Short: r.Short, Began: began.UTC().Round(0),
+		Commit: r.Commit}
 	dir, err := os.MkdirTemp("", "unalike-faults-")
 	if err != nil {
 		result.Failures = []string{err.Error()}
@@ -166,11 +172,13 @@ func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 			result.Failures = append(result.Failures, err.Error())
 		}
 	}()
-	limited, cancel := context.WithTimeoutCause(ctx, sc.Budget, fmt.Errorf("the time budget of %v is spent", sc.Budget))
+	limited, cancel := context.WithTimeoutCause(ctx, sc.Budget,
+		fmt.Errorf("the time budget of %v is spent", sc.Budget))
 	defer cancel()
 	limited, end := context.WithCancelCause(limited)
 	t := &tb{name: j.String(), dir: dir, log: r, ctx: limited}
-	s := &Stage{TB: t, Scenario: sc, Short: r.Short, outer: ctx, dir: dir, grace: cmp.Or(r.grace, graceTime)}
+	s := &Stage{TB: t, Scenario: sc, Short: r.Short, suite: ctx, dir: dir,
+		grace: cmp.Or(r.grace, graceTime)}
 	t.Logf("%s begins, and has %v", place, sc.Budget)
 	stop := s.tell(began)
 	s.perform(t, j.Backend)
@@ -183,7 +191,8 @@ func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 	result.Recovery, result.Took = s.recovery, time.Since(began)
 	result.Failures, result.Skipped = t.outcome()
 	if len(result.Failures) > 0 && r.Keep != "" {
-		result.Kept = filepath.Join(r.Keep, fmt.Sprintf("%s-%s-%s", sc.Name, j.Backend, began.UTC().Format("20060102-150405")))
+		result.Kept = filepath.Join(r.Keep,
+			fmt.Sprintf("%s-%s-%s", sc.Name, j.Backend, began.UTC().Format("20060102-150405")))
 		if err := os.CopyFS(result.Kept, os.DirFS(dir)); err != nil {
 			t.Log("what the run has left could not be kept:", err)
 		}
@@ -203,7 +212,8 @@ func (s *Stage) tell(began time.Time) (stop func()) {
 			case <-done:
 				return
 			case <-t.C:
-				s.Logf("%s of %v, %s IDs", short(time.Since(began).Round(time.Second)), s.Scenario.Budget, grouped(s.Issued()))
+				s.Logf("%s of %v, %s IDs", short(time.Since(began).Round(time.Second)), s.Scenario.Budget,
+					grouped(s.Issued()))
 			}
 		}
 	})
@@ -225,7 +235,7 @@ func (s *Stage) perform(t *tb, name string) {
 			s.Errorf("%v, and the scenario does not end", context.Cause(s.Context()))
 		}
 	}
-	if cause := context.Cause(s.Context()); cause != nil && s.outer.Err() == nil && !s.Failed() {
+	if cause := context.Cause(s.Context()); cause != nil && s.suite.Err() == nil && !s.Failed() {
 		s.Error(cause)
 	}
 	s.end = journal.Now()

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is a budget that suffices on a busy machine.
-const patience = time.Minute
+// timeout is a budget that suffices on a busy machine.
+const timeout = time.Minute
 
 // good is a scenario that passes. It returns its worker.
 func good(s *Stage) *worker.Worker {
@@ -38,7 +38,8 @@ func good(s *Stage) *worker.Worker {
 func run(t *testing.T, sc Scenario) Result {
 	t.Helper()
 	sc.Name = "test"
-	results, err := Run(t.Context(), Options{Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(), Log: t.Output(), grace: 20 * time.Second})
+	results, err := Run(t.Context(), Options{Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(),
+		Log: t.Output(), grace: 20 * time.Second})
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -51,7 +52,7 @@ func TestGood(t *testing.T) {
 	var order []int
 	var dir string
 	var frozen *worker.Worker
-	r := run(t, Scenario{Recovery: patience, Run: func(s *Stage) {
+	r := run(t, Scenario{Recovery: timeout, Run: func(s *Stage) {
 		for i := range 3 {
 			s.Cleanup(func() { order = append(order, i) })
 		}
@@ -63,7 +64,8 @@ func TestGood(t *testing.T) {
 		s.Recovered(killed, frozen)
 		frozen.Freeze(s)
 	}})
-	if !r.Passed() || r.IDs < fewest || r.Duplicates != 0 || r.Recovery == 0 || r.Interruption == 0 || r.Recovery < r.Interruption/2 || r.Kept != "" {
+	if !r.Passed() || r.IDs < fewest || r.Duplicates != 0 || r.Recovery == 0 || r.Interruption == 0 ||
+		r.Recovery < r.Interruption/2 || r.Kept != "" {
 		t.Errorf("the result is %+v; want one that has passed", r)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) || !slices.Equal(order, []int{2, 1, 0}) {
@@ -107,16 +109,41 @@ func TestBad(t *testing.T) {
 		sc   Scenario
 		want string // an expression
 	}{
-		"too few IDs":        {Scenario{Run: func(*Stage) {}}, `^0 IDs were issued; fewer than 1000 prove nothing$`},
-		"slow recovery":      {Scenario{Recovery: 1, Run: func(s *Stage) { s.Recovered(journal.Now(), good(s)) }}, `^it took .+ until an ID was issued again; at most 1ns is allowed$`},
-		"over its budget":    {Scenario{Budget: overBudget, Run: func(s *Stage) { s.AwaitIssued(good(s), 1<<40) }}, `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`},
-		"without looking":    {Scenario{Budget: overBudget, Run: func(s *Stage) { good(s); <-s.Context().Done() }}, `^the time budget of 3s is spent$`},
-		"a duplicate":        {Scenario{Run: func(s *Stage) { again(s, 3, 4) }}, `^of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, 0 lie outside the layout$`},
-		"where it is":        {Scenario{Run: func(s *Stage) { again(s, 3, 4) }}, `^ID \d+ .* was issued 2 times, in the journals \[.*again:`},
-		"out of order":       {Scenario{Run: func(s *Stage) { again(s, 4, 3) }}, `^of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
-		"fatal":              {Scenario{Run: func(s *Stage) { good(s); s.Fatalf("something is %s", "wrong"); s.Error("and this is not reached") }}, `^something is wrong$`},
-		"panic":              {Scenario{Run: func(s *Stage) { good(s); s.all()[99].Kill() }}, `^panic: runtime error: index out of range.*\n(.*\n)*.*run_test\.go`},
-		"what a TB has else": {Scenario{Run: func(s *Stage) { good(s); s.FailNow() }}, `^panic: .*nil pointer`},
+		"too few IDs": {Scenario{Run: func(*Stage) {}},
+			`^0 IDs were issued; fewer than 1000 prove nothing$`},
+		"slow recovery": {Scenario{Recovery: 1, Run: func(s *Stage) {
+			s.Recovered(journal.Now(), good(s))
+		}}, `^it took .+ until an ID was issued again; at most 1ns is allowed$`},
+		"over its budget": {Scenario{Budget: overBudget, Run: func(s *Stage) {
+			s.AwaitIssued(good(s), 1<<40)
+		}}, `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`},
+		"without looking": {Scenario{Budget: overBudget, Run: func(s *Stage) {
+			good(s)
+			<-s.Context().Done()
+		}}, `^the time budget of 3s is spent$`},
+		"a duplicate": {Scenario{Run: func(s *Stage) {
+			again(s, 3, 4)
+		}}, `^of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, 0 lie outside ` +
+			`the layout$`},
+		"where it is": {Scenario{Run: func(s *Stage) {
+			again(s, 3, 4)
+		}}, `^ID \d+ .* was issued 2 times, in the journals \[.*again:`},
+		"out of order": {Scenario{Run: func(s *Stage) {
+			again(s, 4, 3)
+		}}, `^of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
+		"fatal": {Scenario{Run: func(s *Stage) {
+			good(s)
+			s.Fatalf("something is %s", "wrong")
+			s.Error("and this is not reached")
+		}}, `^something is wrong$`},
+		"panic": {Scenario{Run: func(s *Stage) {
+			good(s)
+			s.all()[99].Kill()
+		}}, `^panic: runtime error: index out of range.*\n(.*\n)*.*run_test\.go`},
+		"what a TB has else": {Scenario{Run: func(s *Stage) {
+			good(s)
+			s.FailNow()
+		}}, `^panic: .*nil pointer`},
 		"a useless worker": {Scenario{Run: func(s *Stage) {
 			good(s)
 			<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
@@ -143,7 +170,8 @@ func TestBad(t *testing.T) {
 			if r.Passed() || r.Kept == "" || slices.Contains(r.Failures, "and this is not reached") {
 				t.Errorf("passed: %v; its journals are kept in %q; %q", r.Passed(), r.Kept, r.Failures)
 			}
-			if kept, _ := filepath.Glob(filepath.Join(r.Kept, "001-good", "*.journal")); len(kept) == 0 && name != "too few IDs" {
+			if kept, _ := filepath.Glob(filepath.Join(r.Kept, "001-good", "*.journal")); len(kept) == 0 &&
+				name != "too few IDs" {
 				t.Errorf("there are no journals in %s", r.Kept)
 			}
 		})
@@ -168,10 +196,10 @@ func TestParallel(t *testing.T) {
 	met.Add(2) // two of them wait for each other
 	o := Options{Parallel: 2, Log: t.Output()}
 	for _, name := range []string{"a", "b", "alone", "bad"} {
-		o.Jobs = append(o.Jobs, Job{Scenario{Name: name, Alone: name == "alone", Run: func(s *Stage) {
+		o.Jobs = append(o.Jobs, Job{Scenario{Name: name, Exclusive: name == "alone", Run: func(s *Stage) {
 			n := running.Add(1)
 			defer running.Add(-1)
-			if s.Scenario.Alone {
+			if s.Scenario.Exclusive {
 				good(s)
 				beside.Add(running.Load() - 1)
 				return
@@ -197,7 +225,8 @@ func TestParallel(t *testing.T) {
 		}
 	}
 	if most.Load() != 2 || beside.Load() != 0 {
-		t.Errorf("%d ran at a time, want 2; %d beside one that is to be alone", most.Load(), beside.Load())
+		t.Errorf("%d ran at a time, want 2; %d beside one that is to be alone", most.Load(),
+			beside.Load())
 	}
 }
 
@@ -210,7 +239,10 @@ func TestResume(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	job := func(name string, then func(*Stage, *worker.Worker)) Job {
-		return Job{Scenario{Name: name, Run: func(s *Stage) { ran = append(ran, name); then(s, good(s)) }}, "static"}
+		return Job{Scenario{Name: name, Run: func(s *Stage) {
+			ran = append(ran, name)
+			then(s, good(s))
+		}}, "static"}
 	}
 	o := Options{Results: filepath.Join(t.TempDir(), "results"), Log: t.Output(), Jobs: []Job{
 		job("good", func(*Stage, *worker.Worker) {}),
@@ -241,7 +273,8 @@ func TestResume(t *testing.T) {
 		t.Fatalf("there are %d results, %v; want the bad one twice", len(stored), err)
 	}
 	var report strings.Builder
-	if err := Report(&report, stored); err != nil || !strings.Contains(report.String(), "3 runs, 3 passed; ") {
+	if err := Report(&report, stored); err != nil ||
+		!strings.Contains(report.String(), "3 runs, 3 passed; ") {
 		t.Errorf("the report is %v\n%s", err, &report)
 	}
 }
@@ -252,8 +285,10 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	err := Report(&b, []Result{
 		{Scenario: "b", Backend: "zk", Began: began, Failures: []string{"of before"}},
-		{Scenario: "b", Backend: "zk", Began: began, IDs: 1234567, Recovery: 1500 * time.Millisecond, Took: 2 * time.Minute, Commit: "c1"},
-		{Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second, Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there"},
+		{Scenario: "b", Backend: "zk", Began: began, IDs: 1234567, Recovery: 1500 * time.Millisecond,
+			Took: 2 * time.Minute, Commit: "c1"},
+		{Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second,
+			Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there"},
 		{Scenario: "c", Backend: "etcd", Began: began, Skipped: "not here", Commit: "c1"},
 	})
 	const want = `| scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |
@@ -296,7 +331,8 @@ func TestLongestGap(t *testing.T) {
 
 // TestSelect: names, a back end and the short set choose what is run.
 func TestSelect(t *testing.T) {
-	all := []Scenario{{Name: "a", Backends: []string{"x", "y"}, Short: []string{"y"}}, {Name: "b", Backends: []string{"x"}}}
+	all := []Scenario{{Name: "a", Backends: []string{"x", "y"}, Short: []string{"y"}},
+		{Name: "b", Backends: []string{"x"}}}
 	for _, c := range []struct {
 		names   []string
 		backend string

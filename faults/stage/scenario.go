@@ -36,7 +36,7 @@ type Scenario struct {
 	Budget time.Duration
 	// Alone is set if nothing may run beside it, because it loads the machine or measures itself
 	// at full speed.
-	Alone bool
+	Exclusive bool
 	// Run is the scenario. It may fail the stage as a test does, with Error and Fatal.
 	Run func(*Stage)
 }
@@ -61,13 +61,16 @@ func Select(all []Scenario, names []string, backend string, short bool) (jobs []
 		i := slices.Index(known, name)
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("no scenario has the name %q; there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("no scenario has the name %q; there are %s", name,
+				strings.Join(known, ", "))
 		case backend != "" && !slices.Contains(all[i].Backends, backend):
-			return nil, fmt.Errorf("scenario %s runs on %s, not on %q", name, strings.Join(all[i].Backends, ", "), backend)
+			return nil, fmt.Errorf("scenario %s runs on %s, not on %q", name,
+				strings.Join(all[i].Backends, ", "), backend)
 		}
 	}
 	if slices.Sort(backends); backend != "" && !slices.Contains(backends, backend) {
-		return nil, fmt.Errorf("no scenario runs on the back end %q; there are %s", backend, strings.Join(slices.Compact(backends), ", "))
+		return nil, fmt.Errorf("no scenario runs on the back end %q; there are %s", backend,
+			strings.Join(slices.Compact(backends), ", "))
 	}
 	for _, sc := range all {
 		on := sc.Backends

@@ -27,7 +27,7 @@ type Stage struct {
 	Scenario Scenario // Run may change its limits for a back end
 	Short    bool     // this is a run of the short set
 
-	outer    context.Context // of the whole suite
+	suite    context.Context // of the whole suite
 	dir      string          // for journals
 	grace    time.Duration
 	mu       sync.Mutex
@@ -89,7 +89,7 @@ func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) 
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
 	if b.Name == "kubernetes" {
-		g.Patience = objectsTime
+		g.StartTime = objectsTime
 	}
 	g.URL = b.URL(options...)
 	return g
@@ -174,16 +174,20 @@ func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
 // worker tells and that happened at or after a moment, see journal.Now; 0: at any time.
 func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind, cause string) worker.Event {
 	s.Helper()
-	return s.AwaitMatch(w, kind+" "+cause, func(e worker.Event) bool { return e.At >= since && e.Is(kind, cause) })
+	return s.AwaitMatch(w, kind+" "+cause, func(e worker.Event) bool {
+		return e.At >= since && e.Is(kind, cause)
+	})
 }
 
 // AwaitMatch waits for the first event that match accepts.
-func (s *Stage) AwaitMatch(w *worker.Worker, what string, match func(worker.Event) bool) worker.Event {
+func (s *Stage) AwaitMatch(w *worker.Worker, what string,
+	match func(worker.Event) bool) worker.Event {
 	s.Helper()
 	e, _, err := w.Await(s.Context(), 0, match)
 	if err != nil {
 		all := w.Events()
-		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err, all[max(0, len(all)-3):])
+		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err,
+			all[max(0, len(all)-3):])
 	}
 	return e
 }
@@ -228,7 +232,7 @@ func (s *Stage) Until(done func() bool, format string, args ...any) {
 // scenario.
 func (s *Stage) interrupted(format string, args ...any) {
 	s.Helper()
-	if s.outer.Err() != nil {
+	if s.suite.Err() != nil {
 		s.Skip(errInterrupted)
 	}
 	s.Fatalf(format, args...)

@@ -40,7 +40,8 @@ func openClock(path string) (*ClockFile, error) {
 	if info, err := f.Stat(); err != nil || info.Size() != clockSize {
 		return nil, fmt.Errorf("worker: %s is not a clock file: it must have %d bytes", path, clockSize)
 	}
-	data, err := syscall.Mmap(int(f.Fd()), 0, clockSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	data, err := syscall.Mmap(int(f.Fd()), 0, clockSize, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("worker: map %s: %w", path, err)
 	}

@@ -18,7 +18,8 @@ func (w *Worker) End(limit time.Duration) error {
 	_ = syscall.Kill(w.PID(), syscall.SIGTERM)
 	_ = syscall.Kill(w.PID(), syscall.SIGCONT)
 	if !w.EndIn(limit) {
-		return fmt.Errorf("worker %d did not end within %v of SIGTERM, and was killed: %s", w.PID(), limit, w.Log())
+		return fmt.Errorf("worker %d did not end within %v of SIGTERM, and was killed: %s", w.PID(),
+			limit, w.Log())
 	}
 	return w.complaint()
 }

@@ -27,14 +27,15 @@ const (
 // Event is something that happened in a worker. One event is one line of JSON on its standard
 // output.
 type Event struct {
-	At        int64    `json:"at"` // journal.Now
-	Kind      string   `json:"kind"`
-	Generator string   `json:"generator,omitempty"`
-	Healthy   bool     `json:"healthy,omitempty"`
-	Workers   []int    `json:"workers,omitempty"` // the worker IDs that the generator holds
-	Issued    uint64   `json:"issued,omitempty"`  // IDs so far, as the generator counts them
-	Causes    []string `json:"causes,omitempty"`  // the sentinel errors that Text stands for, in the words of Causes
-	Text      string   `json:"text,omitempty"`    // the error, empty: none
+	At        int64  `json:"at"` // journal.Now
+	Kind      string `json:"kind"`
+	Generator string `json:"generator,omitempty"`
+	Healthy   bool   `json:"healthy,omitempty"`
+	Workers   []int  `json:"workers,omitempty"` // the worker IDs that the generator holds
+	Issued    uint64 `json:"issued,omitempty"`  // IDs so far, as the generator counts them
+	// the sentinel errors that Text stands for, in the words of Causes
+	Causes []string `json:"causes,omitempty"`
+	Text   string   `json:"text,omitempty"` // the error, empty: none
 }
 
 // Is reports whether the event is of the given kind and, if a cause is given, has that cause.

@@ -100,8 +100,9 @@ func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generat
 	var told last
 	for ctx.Err() == nil {
 		gen, err := core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(), StartTimeout: cmp.Or(g.Patience, startPatience),
-			OnChange: func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
+			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			StartTimeout: cmp.Or(g.StartTime, startPatience),
+			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
 		})
 		if err == nil {
 			g.tell(describe(Ready, g.Name, gen.Health()), nil)
@@ -124,7 +125,8 @@ func (g *instance) issueAll(ctx context.Context, gen *core.Generator) error {
 }
 
 // issueWith runs a goroutine for each journal, and ends all of them when one has an error.
-func (g *instance) issueWith(ctx context.Context, issue func(context.Context, *journal.Writer) error) error {
+func (g *instance) issueWith(ctx context.Context,
+	issue func(context.Context, *journal.Writer) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	errs := make([]error, len(g.journals))
@@ -149,7 +151,8 @@ func (g *instance) issueWith(ctx context.Context, issue func(context.Context, *j
 func (g *instance) createJournals() error {
 	for i := range g.Generator.journals() {
 		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{Generator: g.unique, Layout: g.layout, Numbers: g.Segment != ""})
+		w, err := journal.Create(path, journal.Header{Generator: g.unique, Layout: g.layout,
+			Numbers: g.Segment != ""})
 		if err != nil {
 			return err
 		}

@@ -33,10 +33,11 @@ func (g *instance) serveNumbers(ctx context.Context) error {
 		err := s.Close(limited)
 		g.tell(Event{Kind: Closed, Generator: g.Name, Issued: s.Health().Issued}, err)
 	})
-	err := g.issueWith(context.WithoutCancel(ctx), func(ctx context.Context, out *journal.Writer) error {
-		n := numberer{instance: g, s: s, out: out}
-		return n.issue(ctx)
-	})
+	err := g.issueWith(context.WithoutCancel(ctx),
+		func(ctx context.Context, out *journal.Writer) error {
+			n := numberer{instance: g, s: s, out: out}
+			return n.issue(ctx)
+		})
 	end()
 	closing.Wait()
 	return errors.Join(err, store.Close())

@@ -77,30 +77,38 @@ func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coord
 	}
 	switch u.Scheme {
 	case "file":
-		return given(file.New(u.Path, file.Options{Namespace: u.Option("namespace"), Lease: lease, Clock: c}))
+		return given(file.New(u.Path, file.Options{Namespace: u.Option("namespace"), Lease: lease,
+			Clock: c}))
 	case "static":
 		n, err := strconv.Atoi(u.Option("worker"))
 		if err != nil {
 			return nil, err
 		}
 		return given(static.New(n, static.Options{
-			Namespace: u.Option("namespace"), State: u.Option("state"), AcceptFresh: u.Option("fresh") == "true", Lease: lease, Clock: c,
+			Namespace: u.Option("namespace"), State: u.Option("state"),
+			AcceptFresh: u.Option("fresh") == "true", Lease: lease, Clock: c,
 		}))
 	case "etcd":
 		client, err := clientv3.New(clientv3.Config{
-			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),
+			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second,
+			DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),
 		})
 		if err != nil {
 			return nil, err
 		}
-		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"),
+			etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "redis":
-		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1, ContextTimeoutEnabled: true})
-		return given(redis.New(client, u.Option("namespace"), redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1,
+			ContextTimeoutEnabled: true})
+		return given(redis.New(client, u.Option("namespace"),
+			redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":
-		return given(zk.New(u.Hosts, u.Option("namespace"), zk.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(zk.New(u.Hosts, u.Option("namespace"),
+			zk.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	}
-	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes %s, not %q", coord.ErrInvalid, strings.Join(Clocked, ", "), u.Scheme)
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes %s, not %q",
+		coord.ErrInvalid, strings.Join(Clocked, ", "), u.Scheme)
 }
 
 // given avoids a nil pointer in a Coordinator that is not nil.

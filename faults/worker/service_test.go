@@ -19,7 +19,8 @@ func TestServers(t *testing.T) {
 	first := start(t, "", g)
 	clients := []*worker.Worker{}
 	for range 2 {
-		c := worker.Generator{Name: "c", Servers: []string{"http://" + g.Listen}, Prefetch: 50, PerSecond: 2000, Goroutines: 2}
+		c := worker.Generator{Name: "c", Servers: []string{"http://" + g.Listen}, Prefetch: 50,
+			PerSecond: 2000, Goroutines: 2}
 		clients = append(clients, start(t, "", c))
 	}
 	more := func(what string) {
@@ -36,12 +37,12 @@ func TestServers(t *testing.T) {
 	}
 	second := start(t, "", g)
 	more("from the second one")
-	if err := second.End(patience); err != nil {
+	if err := second.End(timeout); err != nil {
 		t.Error(err)
 	}
 	var all []int64
 	for _, c := range clients {
-		if err := c.End(patience); err != nil {
+		if err := c.End(timeout); err != nil {
 			t.Error(err)
 		}
 		for _, id := range ids(t, c) {

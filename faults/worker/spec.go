@@ -38,7 +38,7 @@ type Generator struct {
 	Identity string
 	// Patience is how long a start goes on before it is told why there is no worker ID, and is
 	// tried again. 0: 1 s.
-	Patience time.Duration
+	StartTime time.Duration
 	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as
 	// many as Fill can get.
 	PerSecond  int
@@ -80,7 +80,8 @@ func (g *Generator) journals() int {
 // lease returns the configuration of the generator's lease.
 func (g *Generator) lease() coord.LeaseConfig {
 	return coord.LeaseConfig{
-		TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity, WorkerIDs: coord.Range{First: g.First, Count: g.Count},
+		TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
+		WorkerIDs: coord.Range{First: g.First, Count: g.Count},
 	}
 }
 
@@ -97,12 +98,15 @@ func (s *Spec) check() error {
 		case names[g.Name]:
 			return fmt.Errorf("worker: two generators have the name %q; give each one of its own", g.Name)
 		case g.Segment != "" && g.PerSecond == 0:
-			return fmt.Errorf("worker: generator %s takes numbers and has no PerSecond; give it a pace", g.Name)
+			return fmt.Errorf("worker: generator %s takes numbers and has no PerSecond; give it a pace",
+				g.Name)
 		case g.PerSecond < 0 || g.Goroutines < 0:
-			return fmt.Errorf("worker: generator %s has PerSecond %d and Goroutines %d; neither may be negative", g.Name, g.PerSecond, g.Goroutines)
+			return fmt.Errorf("worker: generator %s has PerSecond %d and Goroutines %d; neither may "+
+				"be negative", g.Name, g.PerSecond, g.Goroutines)
 		}
 		if g.Listen != "" && len(g.Servers) > 0 {
-			return fmt.Errorf("worker: generator %s has Listen and Servers; it is either a server or has IDs from some", g.Name)
+			return fmt.Errorf("worker: generator %s has Listen and Servers; it is either a server or has "+
+				"IDs from some", g.Name)
 		}
 		names[g.Name] = true
 		if _, err := g.layout(); err != nil {

@@ -103,7 +103,8 @@ func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (
 
 // Journals returns the paths of the journals that there are, of dead processes, too.
 func (w *Worker) Journals() []string {
-	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+journalSuffix)) // the pattern is good, and it sorts
+	// the pattern is good, and it sorts
+	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+journalSuffix))
 	return paths
 }
 

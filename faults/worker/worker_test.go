@@ -19,13 +19,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds waits that end at once on a machine that is not busy.
-const patience = time.Minute
+// timeout bounds waits that end at once on a machine that is not busy.
+const timeout = time.Minute
 
 // static returns a generator with a state file of its own.
 func static(t *testing.T) worker.Generator {
 	t.Helper()
-	return worker.Generator{Name: "one", URL: "static://?worker=7&fresh=true&state=" + filepath.Join(t.TempDir(), "state"), PerSecond: 500}
+	return worker.Generator{Name: "one", URL: "static://?worker=7&fresh=true&state=" +
+		filepath.Join(t.TempDir(), "state"), PerSecond: 500}
 }
 
 // start starts a worker in a folder of its own.
@@ -37,7 +38,7 @@ func start(t *testing.T, clock string, generators ...worker.Generator) *worker.W
 // await waits for an event.
 func await(t *testing.T, w *worker.Worker, kind, cause string) worker.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	e, _, err := w.Await(ctx, 0, func(e worker.Event) bool { return e.Is(kind, cause) })
 	if err != nil {
@@ -49,14 +50,14 @@ func await(t *testing.T, w *worker.Worker, kind, cause string) worker.Event {
 // until waits for a condition that another process brings about.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(patience)
+	tick, timer := time.NewTicker(time.Millisecond), time.NewTimer(timeout)
 	defer tick.Stop()
-	defer late.Stop()
+	defer timer.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
-		case <-late.C:
-			t.Fatalf("after %v still waiting for %s", patience, what)
+		case <-timer.C:
+			t.Fatalf("after %v still waiting for %s", timeout, what)
 		}
 	}
 }
@@ -109,7 +110,7 @@ func TestTerminated(t *testing.T) {
 	g.PerSecond = 0
 	first := start(t, "", g)
 	until(t, "IDs", func() bool { return first.Issued() > 100 })
-	if err := first.End(patience); err != nil {
+	if err := first.End(timeout); err != nil {
 		t.Fatal(err)
 	}
 	if e := await(t, first, worker.Closed, ""); e.Text != "" || e.Issued < first.Issued() {
@@ -130,7 +131,7 @@ func TestUntilClosed(t *testing.T) {
 		g.PerSecond, g.Goroutines, g.UntilClosed = perSecond, 3, true
 		w := start(t, "", g)
 		until(t, "IDs", func() bool { return w.Issued() > 100 })
-		if err := w.End(patience); err != nil {
+		if err := w.End(timeout); err != nil {
 			t.Fatal(err)
 		}
 		if e := await(t, w, worker.Closed, ""); e.Text != "" || e.Issued != w.Issued() {
@@ -148,7 +149,7 @@ func TestFrozen(t *testing.T) {
 	w.Thaw(t)
 	until(t, "more IDs", func() bool { return w.Issued() > frozen })
 	w.Freeze(t)
-	if err := w.End(patience); err != nil {
+	if err := w.End(timeout); err != nil {
 		t.Fatal(err)
 	}
 	await(t, w, worker.Closed, "")
@@ -166,11 +167,13 @@ func TestClockFile(t *testing.T) {
 	clock.Set(3 * time.Hour)
 	times := func() (first, last time.Duration) {
 		all := ids(t, w)
-		at := func(id core.ID) time.Duration { return time.Until(core.DefaultLayout().Decompose(id).Time) }
+		at := func(id core.ID) time.Duration {
+			return time.Until(core.DefaultLayout().Decompose(id).Time)
+		}
 		return at(all[0]), at(all[len(all)-1])
 	}
 	until(t, "IDs of the new time", func() bool { _, last := times(); return last > 2*time.Hour })
-	if first, last := times(); first > time.Hour || first < time.Hour-patience || last > 3*time.Hour {
+	if first, last := times(); first > time.Hour || first < time.Hour-timeout || last > 3*time.Hour {
 		t.Errorf("the IDs' times are %v to %v from now; want 1h to 3h", first, last)
 	}
 	clock.Set(time.Hour)
@@ -190,7 +193,7 @@ func TestRefused(t *testing.T) {
 	if n := second.Issued(); n > 0 {
 		t.Errorf("it has no worker ID, and has issued %d IDs", n)
 	}
-	if err := first.End(patience); err != nil {
+	if err := first.End(timeout); err != nil {
 		t.Fatal(err)
 	}
 	await(t, second, worker.Ready, "")
@@ -203,7 +206,8 @@ func TestDead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
 		t.Errorf("the error is %v; want one about the scheme", err)
 	}
-	if err := w.End(patience); err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
+	if err := w.End(timeout); err == nil ||
+		!strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
 		t.Errorf("it ended with %v; want an error about the scheme", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// turnCalls is how many calls a goroutine makes in a turn: some ten microseconds, much less than what the system gives to a thread at a time.
+	// turnCalls is how many calls a goroutine makes in a turn: some ten microseconds, much less than
+	// what the system gives to a thread at a time.
 	turnCalls = 2000
 	// leastTurns is from how many turns a median is taken.
 	leastTurns = 20
@@ -39,9 +40,11 @@ func (t turn) took() time.Duration {
 	return to.Sub(from)
 }
 
-// Together measures calls that two goroutines make at the same time, in turns that both begin together. On a machine that is busy with other things one of them mostly
-// waits for a processor, and calls that meet nobody are not what is asked about: turns in which they did not run at the same time are left out and made again. It
-// reports the median of the others as ns/op, and what all turns allocate. f makes as many calls as it is asked for.
+// Together measures calls that two goroutines make at the same time, in turns that both begin
+// together. On a machine that is busy with other things one of them mostly waits for a processor,
+// and calls that meet nobody are not what is asked about: turns in which they did not run at the
+// same time are left out and made again. It reports the median of the others as ns/op, and what all
+// turns allocate. f makes as many calls as it is asked for.
 func Together(b *testing.B, f func(calls int)) {
 	b.Helper()
 	if runtime.GOMAXPROCS(0) < 2 {
@@ -80,7 +83,8 @@ func Together(b *testing.B, f func(calls int)) {
 	b.StopTimer()
 	runtime.ReadMemStats(&after)
 	if len(met) < leastTurns {
-		b.Skipf("two goroutines ran at the same time in %d turns; at least %d are needed: is this machine busy, or has it one processor?", len(met), leastTurns)
+		b.Skipf("two goroutines ran at the same time in %d turns; at least %d are needed: is this "+
+			"machine busy, or has it one processor?", len(met), leastTurns)
 	}
 	slices.Sort(met)
 	b.ReportMetric(float64(met[len(met)/2].Nanoseconds())/(2*turnCalls), "ns/op")

@@ -14,7 +14,8 @@ import (
 )
 
 // suites are the folders with what the tests of several back ends share.
-var suites = []string{"internal/drivertest", "internal/sqlstore/sqltest", "internal/sqlsegment/sqlsegmenttest", "internal/testserver/numbertest"}
+var suites = []string{"internal/drivertest", "internal/sqlstore/sqltest",
+	"internal/sqlsegment/sqlsegmenttest", "internal/testserver/numbertest"}
 
 // said is what is written in the tests of a folder: in each of them, and beside them.
 type said struct {
@@ -63,7 +64,8 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	if len(rows) < 30 || shown < 20 {
-		t.Errorf("the list has %d rows and the page %d messages: does this test still find them?", len(rows), shown)
+		t.Errorf("the list has %d rows and the page %d messages: does this test still find them?",
+			len(rows), shown)
 	}
 }
 
@@ -123,7 +125,8 @@ func (s *said) read(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for _, decl := range file.Decls {
-		texts := []string{string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset])}
+		texts := []string{
+			string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset])}
 		ast.Inspect(decl, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if text, err := strconv.Unquote(lit.Value); err == nil {

@@ -42,7 +42,8 @@ func TestBugs(t *testing.T) {
 		}
 		why, none := strings.CutPrefix(f[4], "none: ")
 		if !none && !strings.Contains(mutants[f[4]], "-"+f[2]+"."+f[3]+"-") || none && why == "" {
-			t.Errorf("line %d: %q is no mutant that %s of %s is to notice, nor none: and why", n, f[4], f[3], f[2])
+			t.Errorf("line %d: %q is no mutant that %s of %s is to notice, nor none: and why", n, f[4], f[3],
+				f[2])
 		}
 	}
 	if len(seen) < 120 {

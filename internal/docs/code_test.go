@@ -21,7 +21,8 @@ var longer = []string{}
 
 // givenUp are words that mean several things in this code, or nothing to somebody who is new to it.
 // No identifier and no file is named so.
-var givenUp = strings.Fields("alone asker bare bell forgive heal hint hold hush incarnation inner " +
+var givenUp = strings.Fields("alone asker bare bell forgive heal hint hold hush " +
+	"incarnation inner " +
 	"late learn memory moves notes outer parting patience reach settle sight spare tenure through " +
 	"trap ward worry")
 
@@ -119,23 +120,25 @@ func generated(data []byte) bool {
 
 // rooted is a path from the project's root on.
 func rooted(path string) string {
-	return filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))
+	return filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+
+		string(filepath.Separator)))
 }
 
 // goFiles are the files of Go of all modules.
 func goFiles(t *testing.T) (all []string) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "testdata"):
-			return filepath.SkipDir
-		case strings.HasSuffix(path, ".go"):
-			all = append(all, path)
-		}
-		return nil
-	})
+	err := filepath.WalkDir(filepath.Join("..", ".."),
+		func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "testdata"):
+				return filepath.SkipDir
+			case strings.HasSuffix(path, ".go"):
+				all = append(all, path)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,8 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if names < 40 {
-		t.Errorf("%s names %d functions and types, and should name 40 at least: does this test still find them?", page, names)
+		t.Errorf("%s names %d functions and types, and should name 40 at least: does this test "+
+			"still find them?", page, names)
 	}
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
 		if _, err := os.Stat(filepath.Join(folder, m[1])); err != nil {
@@ -68,7 +69,8 @@ func declared(t *testing.T) map[string]bool {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") &&
+			len(d.Name()) > 2):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(at, ".go") || strings.HasSuffix(at, "_test.go"):
 			return nil

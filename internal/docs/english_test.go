@@ -9,19 +9,23 @@ import (
 	"testing"
 )
 
-// Limits of a sentence, in words: of every page 95 % have at most long of them, and none has more than longest.
+// Limits of a sentence, in words: of every page 95 % have at most long of them, and none has more
+// than longest.
 const (
 	long    = 25
 	longest = 40
 )
 
 // riddles are turns of phrase that make somebody read a sentence twice.
-var riddles = regexp.MustCompile(`(?i)\b(for certain|is to be|are to be|what became of|as long as [^.]* so that|who has [^.,]* knows|it is .{1,20} that it)\b`)
+var riddles = regexp.MustCompile(
+	`(?i)\b(for certain|is to be|are to be|what became of|as long as ` +
+		`[^.]* so that|who has [^.,]* knows|it is .{1,20} that it)\b`)
 
 // older are pages that are still to be written anew: the list only shrinks.
 var older = []string{"faults-report.md"}
 
-// TestEnglish reads the prose of each page: short sentences, and none of the phrases that hide the actor.
+// TestEnglish reads the prose of each page: short sentences, and none of the phrases that hide the
+// actor.
 func TestEnglish(t *testing.T) {
 	pages := append(pagesIn(t, folder), filepath.Join(folder, "..", "README.md"))
 	for _, page := range pages {
@@ -48,7 +52,8 @@ func TestEnglish(t *testing.T) {
 				}
 			}
 			if len(over)*20 > len(all) {
-				t.Errorf("%d of %d sentences have more than %d words; want 5 %% at most:\n%s", len(over), len(all), long, strings.Join(over, "\n"))
+				t.Errorf("%d of %d sentences have more than %d words; want 5 %% at most:\n%s", len(over),
+					len(all), long, strings.Join(over, "\n"))
 			}
 		})
 	}
@@ -81,7 +86,8 @@ var (
 	item     = regexp.MustCompile(`^\s*([-*]|\d+\.)\s+`)
 )
 
-// sentences are those of a page's paragraphs, items and cells of tables. A name in `code` is one word.
+// sentences are those of a page's paragraphs, items and cells of tables. A name in `code` is one
+// word.
 func sentences(page string) []string {
 	page = fence.ReplaceAllString(page, "\n")
 	page = inline.ReplaceAllString(page, "CODE")

@@ -17,8 +17,8 @@ var (
 	toAnchor = regexp.MustCompile(`\]\(#([^)]*)\)`)
 )
 
-// TestOperating: each alert leads to a section of the page for operators that says what to do, and nothing
-// on that page leads to a section that is not there.
+// TestOperating: each alert leads to a section of the page for operators that says what to do, and
+// nothing on that page leads to a section that is not there.
 func TestOperating(t *testing.T) {
 	read := func(path ...string) string {
 		text, err := os.ReadFile(filepath.Join(path...))

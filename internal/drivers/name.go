@@ -9,8 +9,8 @@ import (
 // MaxName is the longest name, in bytes.
 const MaxName = 128
 
-// CheckName returns an error unless s is at most [MaxName] bytes of printable UTF-8. The error wraps
-// kind and names field. Empty allows an empty s.
+// CheckName returns an error unless s is at most [MaxName] bytes of printable UTF-8. The error
+// wraps kind and names field. Empty allows an empty s.
 func CheckName(kind error, field, s string, empty bool) error {
 	switch {
 	case s == "" && !empty:

@@ -3,8 +3,8 @@ package drivers
 // Module is the path of this module.
 const Module = "github.com/unalike-id/unalike"
 
-// Package is the import path of the driver of a scheme, "" if none of this module has it. Kind is whose driver it
-// is, coord or segment.
+// Package is the import path of the driver of a scheme, "" if none of this module has it. Kind is
+// whose driver it is, coord or segment.
 func Package(kind, scheme string) string {
 	name := ""
 	switch scheme {

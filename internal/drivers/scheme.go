@@ -10,7 +10,8 @@ import (
 func CutScheme(rawURL string) (scheme, rest string, err error) {
 	scheme, rest, ok := strings.Cut(rawURL, "://")
 	if !ok || !isScheme(scheme) {
-		return "", "", errors.New("it has the form scheme://hosts/path?options, for example static://?worker=7")
+		return "", "",
+			errors.New("it has the form scheme://hosts/path?options, for example static://?worker=7")
 	}
 	return strings.ToLower(scheme), rest, nil
 }

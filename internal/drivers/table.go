@@ -35,8 +35,8 @@ func (t *Table[O]) Schemes() []string {
 	return slices.Sorted(maps.Keys(t.openers))
 }
 
-// Find returns what opens a URL. Kind is whose drivers these are, for [Package]. Of says in errors what for;
-// empty: that is clear.
+// Find returns what opens a URL. Kind is whose drivers these are, for [Package]. Of says in errors
+// what for; empty: that is clear.
 func (t *Table[O]) Find(kind, rawURL, of string) (o O, err error) {
 	scheme, _, err := CutScheme(rawURL)
 	if err != nil {
@@ -57,7 +57,9 @@ func (t *Table[O]) Find(kind, rawURL, of string) (o O, err error) {
 		if home != "" {
 			home = ", here " + home
 		}
-		return o, fmt.Errorf("unknown scheme %q%s; %s; a driver is made known by importing its package%s", scheme, of, known, home)
+		return o, fmt.Errorf("unknown scheme %q%s; %s; a driver is made known by importing its package%s",
+			scheme, of, known, home)
 	}
-	return o, fmt.Errorf("scheme %q is registered by %d drivers; import one of them", scheme, len(openers))
+	return o, fmt.Errorf("scheme %q is registered by %d drivers; import one of them", scheme,
+		len(openers))
 }

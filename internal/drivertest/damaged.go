@@ -35,7 +35,8 @@ func Replace(old, new string) func(string) string {
 // DamagedSlots spoils a slot in every way there is, each in a new namespace: the slot is
 // refused with its name and stays as it is, and the other slots are as good as before.
 // More is what the slots of one back end alone have.
-func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored), more map[string]Damage) {
+func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored),
+	more map[string]Damage) {
 	t.Helper()
 	every := map[string]struct {
 		spoil func(string) string
@@ -54,8 +55,9 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 		"generation 0":      {Replace(`"generation":1`, `"generation":0`), "generation is 0"},
 		"negative window":   {Replace(`"notBefore":0`, `"notBefore":-1`), "notBefore"},
 		"ends early":        {Replace(`"notBefore":0`, `"notBefore":2100000000000`), "before it begins"},
-		"beyond the layout": {Replace(`"lastTick":2199023255551`, `"lastTick":1`), "layout ends at tick 1"},
-		"no ttl":            {Replace(`"ttl":15000`, `"ttl":0`), "ttl is 0"},
+		"beyond the layout": {Replace(`"lastTick":2199023255551`, `"lastTick":1`),
+			"layout ends at tick 1"},
+		"no ttl": {Replace(`"ttl":15000`, `"ttl":0`), "ttl is 0"},
 	}
 	all := maps.Clone(more)
 	for name, d := range every {
@@ -86,7 +88,8 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 				t.Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
 			}
 			list, err := c.(coord.Admin).List(Within(t))
-			if !d.Readable && (!errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1) {
+			if !d.Readable && (!errors.Is(err, coord.ErrInvalid) || len(list) != 1 ||
+				list[0].WorkerID != 1) {
 				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
 			}
 			if g := MustAcquire(t, c, Request(2)); g.WorkerID != 1 {
@@ -99,7 +102,8 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 		c, slot := namespace(t)
 		g := MustAcquire(t, c, Request(1))
 		slot.Put("{")
-		if h, err := c.Renew(Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+		if h, err := c.Renew(Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) ||
+			errors.Is(err, coord.ErrLeaseLost) {
 			t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
 		}
 		if err := c.Release(Within(t), g, g.NotBefore); !errors.Is(err, coord.ErrInvalid) {

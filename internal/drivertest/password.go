@@ -41,8 +41,8 @@ func ChangedPassword(t *testing.T, url string, change func(password string)) {
 	awaitResult(t, "the new password is known", func() bool { return renew() == nil })
 }
 
-// awaitResult calls do until it returns true, for 20 s at most: the first calls may meet connections
-// that have just been closed.
+// awaitResult calls do until it returns true, for 20 s at most: the first calls may meet
+// connections that have just been closed.
 func awaitResult(t *testing.T, what string, do func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !do(); {

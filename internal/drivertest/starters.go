@@ -89,13 +89,15 @@ func (c *Crowd[C]) Starters(t *testing.T) {
 		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
 	}
 	if full.Capacity != Capacity || full.InUse != Capacity || full.Namespace != c.Namespace {
-		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, Capacity, c.Namespace)
+		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, Capacity,
+			c.Namespace)
 	}
 	// A back end keeps times in units of its own, and by a clock of its own.
 	const slack = 5 * time.Second
 	between := func(what string, at time.Time, ttl time.Duration) {
 		if at.Before(began.Add(ttl-slack)) || at.After(time.Now().Add(ttl+slack)) {
-			t.Errorf("one starter more: %s at %v; the others have started since %v with a TTL of %v", what, at, began, long)
+			t.Errorf("one starter more: %s at %v; the others have started since %v with a TTL of %v", what,
+				at, began, long)
 		}
 	}
 	between("the next worker ID is free", full.Soonest, long)

@@ -55,5 +55,6 @@ func BadFiles(t *testing.T) (junk string, expired certtest.Pair) {
 	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return junk, certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
+	return junk, certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour),
+		time.Now().Add(-24*time.Hour))
 }

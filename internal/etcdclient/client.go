@@ -77,7 +77,8 @@ func Config(u *driver.URL) (clientv3.Config, error) {
 // login puts the password of now into the requests that log in: it may have changed meanwhile.
 func login(password driver.Password) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
-		next grpc.UnaryInvoker, opts ...grpc.CallOption) (err error) {
+		next grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) (err error) {
 		if r, ok := request.(*pb.AuthenticateRequest); ok {
 			if r.Password, err = password(); err != nil {
 				return err

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // TestLogin: the first call logs in, and making a client waits for nobody.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	u, err := driver.ParseURL("etcd://alice:secret@" + drivertest.Answers(t, "SSH-2.0-OpenSSH_9.6\r\n") + "/orders")
+	u, err := driver.ParseURL("etcd://alice:secret@" +
+		drivertest.Answers(t, "SSH-2.0-OpenSSH_9.6\r\n") + "/orders")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
-// TestConnects: a client connects again and again while a call waits for a server that comes back. With longer and
-// longer pauses, so many attempts would take minutes.
+// TestConnects: a client connects again and again while a call waits for a server that comes back.
+// With longer and longer pauses, so many attempts would take minutes.
 func TestConnects(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,8 @@ const shortLook = 100 * time.Millisecond
 
 // foreign are the signs of a server that ends a connection because it does not
 // understand what it gets, or does not know TLS.
-var foreign = []string{"server preface", "connection reset by peer", "broken pipe", "does not look like a TLS handshake", "handshake failed: EOF"}
+var foreign = []string{"server preface", "connection reset by peer", "broken pipe",
+	"does not look like a TLS handshake", "handshake failed: EOF"}
 
 // Trouble tells what is wrong with the connection of a client whose call got no answer, in
 // brackets, or is empty: the client waits for a connection and then only says that time is up.
@@ -34,10 +35,16 @@ func Trouble(ctx context.Context, client *clientv3.Client) string {
 	s, ok := status.FromError(err)
 	switch {
 	case !ok:
-	case s.Code() == codes.Unavailable, s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), "balancer error"):
-		if slices.ContainsFunc(foreign, func(sign string) bool { return strings.Contains(s.Message(), sign) }) {
-			secure := slices.ContainsFunc(client.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https:") })
-			return " (" + s.Message() + "; what listens there does not answer as etcd does: " + drivers.Question("an etcd", secure) + ")"
+	case s.Code() == codes.Unavailable, s.Code() == codes.DeadlineExceeded &&
+		strings.Contains(s.Message(), "balancer error"):
+		if slices.ContainsFunc(foreign, func(sign string) bool {
+			return strings.Contains(s.Message(), sign)
+		}) {
+			secure := slices.ContainsFunc(client.Endpoints(), func(e string) bool {
+				return strings.HasPrefix(e, "https:")
+			})
+			return " (" + s.Message() + "; what listens there does not answer as etcd does: " +
+				drivers.Question("an etcd", secure) + ")"
 		}
 		return " (" + s.Message() + ")"
 	}

@@ -23,7 +23,8 @@ func TestLock(t *testing.T) {
 	if !errors.As(err, &held) || held.PID != os.Getpid() {
 		t.Errorf("locked a second time: %v", err)
 	}
-	if want := fmt.Sprintf("%s is locked by this process, %d", path, os.Getpid()); err.Error() != want {
+	if want := fmt.Sprintf("%s is locked by this process, %d", path,
+		os.Getpid()); err.Error() != want {
 		t.Errorf("error is %v; want %s", err, want)
 	}
 	l.Unlock()
@@ -70,7 +71,8 @@ func TestDeletedWhileLocking(t *testing.T) {
 	l.Unlock()
 	deletions = 1000
 	_, err = lockWith(path, deleting)
-	if want := "lock " + path + ": the file is deleted again and again; leave it in place"; err == nil || err.Error() != want {
+	if want := "lock " + path + ": the file is deleted again and again; leave " +
+		"it in place"; err == nil || err.Error() != want {
 		t.Errorf("error is %v; want %s", err, want)
 	}
 }
@@ -90,7 +92,8 @@ func TestLockFails(t *testing.T) {
 func TestHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	for content, want := range map[string]string{
-		"": "another process", "x\n": "another process", "-5\n": "another process", "1234\n": "process 1234", "1234 X\n": "process 1234",
+		"": "another process", "x\n": "another process", "-5\n": "another process",
+		"1234\n": "process 1234", "1234 X\n": "process 1234",
 		fmt.Sprintln(os.Getpid(), "X"): fmt.Sprintf("process %d of another container", os.Getpid()),
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

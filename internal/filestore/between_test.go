@@ -79,7 +79,8 @@ func (s watchedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol
 	return made(s.w, func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
 }
 
-func (s watchedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
+func (s watchedSession) Look(ctx context.Context, worker int,
+	token string) (*protocol.View, error) {
 	return made(s.w, func() (*protocol.View, error) { return s.Session.Look(ctx, worker, token) })
 }
 
@@ -155,7 +156,9 @@ func TestBetween(t *testing.T) {
 					}
 				}
 			},
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return stores[c].before(n, nil) },
+			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
+				return stores[c].before(n, nil)
+			},
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return stores[c].before(n, act)
 			},

@@ -26,7 +26,9 @@ func TimedLeases() (Leases, error) {
 		return d.Microseconds()
 	}}
 	if _, err := filesys.BootTime(); err != nil || t.here.Boot == "" {
-		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from another (%w), so that leases cannot be kept in a file; use static:// or a server", coord.ErrInvalid, errors.Join(err, errors.ErrUnsupported))
+		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from "+
+			"another (%w), so that leases cannot be kept in a file; use static:// or a server",
+			coord.ErrInvalid, errors.Join(err, errors.ErrUnsupported))
 	}
 	return t, nil
 }
@@ -34,15 +36,20 @@ func TimedLeases() (Leases, error) {
 // Refresh implements [Leases].
 func (t timed) Refresh(path string, d *State, foreign bool) error {
 	if d.First >= 0 {
-		return errors.New("it is one of static://, whose worker IDs are not leased for a time; name another file")
+		return errors.New("it is one of static://, whose worker IDs are not leased for a time; name " +
+			"another file")
 	}
 	other := d.Home.Boot != t.here.Boot && d.Number > 0
 	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
-		return fmt.Errorf("another machine has written it, or this one before it was started and has no machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", path)
+		return fmt.Errorf("another machine has written it, or this one before it was started and has no "+
+			"machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine "+
+			"--coordinator file://%s' takes it over", path)
 	}
 	now := t.now()
 	//mutant:file-boot
-	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool { return m.Token != "" && (other || m.Ends <= now) })
+	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool {
+		return m.Token != "" && (other || m.Ends <= now)
+	})
 	d.Home.Boot = t.here.Boot
 	if t.here.Machine != "" || other {
 		d.Home.Machine = t.here.Machine

@@ -28,7 +28,8 @@ type disk struct {
 }
 
 func realDisk() disk {
-	return disk{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir, network: filesys.Network}
+	return disk{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir,
+		network: filesys.Network}
 }
 
 // load reads the state and deletes the marks that are over. Foreign says that another machine may
@@ -44,13 +45,17 @@ func (s *Store) load(foreign bool) (*State, error) {
 			return nil, failed(s.path, err)
 		}
 		if d, err = decode(b); err != nil {
-			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s %[2]s.old): a new one is made then, and nothing is granted before the windows are over that it may have had", coord.ErrInvalid, s.path, err)
+			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s "+
+				"%[2]s.old): a new one is made then, and nothing is granted before the windows are over that "+
+				"it may have had", coord.ErrInvalid, s.path, err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, failed(s.path, err)
 	}
 	if d.Namespace != s.o.Namespace {
-		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for namespace %q; give each a state file of its own", coord.ErrInvalid, s.path, d.Namespace, s.o.Namespace)
+		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for "+
+			"namespace %q; give each a state file of its own", coord.ErrInvalid, s.path, d.Namespace,
+			s.o.Namespace)
 	}
 	err = s.o.Leases.Refresh(s.path, d, foreign)
 	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
@@ -67,8 +72,8 @@ var errLockDeleted = errors.New("the lock file was deleted meanwhile; leave it i
 
 // save puts a new file in the place of the old one, so that after a crash at any point one of the
 // two is there, whole, and after it has returned nil, the new one. Until it has, what the file says
-// may not be on the disk. Who has deleted the lock file lets another process in, which may have read
-// the old file before, so that nothing is believed to be written then.
+// may not be on the disk. Who has deleted the lock file lets another process in, which may have
+// read the old file before, so that nothing is believed to be written then.
 func (s *Store) save(d *State, lock *filelock.File) error {
 	b, err := format.Encode(d)
 	if err != nil {
@@ -122,7 +127,8 @@ func (s *Store) resolve() error {
 		return err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the link, or create the file", coord.ErrInvalid, path)
+		return fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the link, or "+
+			"create the file", coord.ErrInvalid, path)
 	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -142,7 +148,8 @@ func failed(path string, err error) error {
 	case err == nil:
 		return nil
 	case filesys.DiskFull(err):
-		return fmt.Errorf("state file %q: %w; make room on that disk, or raise this user's quota; service then resumes by itself", path, err)
+		return fmt.Errorf("state file %q: %w; make room on that disk, or raise this user's quota; "+
+			"service then resumes by itself", path, err)
 	}
 	return statefile.OpenError(path, err)
 }

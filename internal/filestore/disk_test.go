@@ -41,7 +41,8 @@ func bump(ctx context.Context, s *Store) (floor int64, err error) {
 		return 0, err
 	}
 	defer op.End()
-	meta := protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 40, Capacity: 16})
+	meta := protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1000},
+		LastTick: 1 << 40, Capacity: 16})
 	sv, err := op.Survey(ctx, protocol.Ask{New: func(int64) protocol.Meta { return meta }})
 	if err != nil || sv.Made {
 		return 0, err
@@ -185,7 +186,8 @@ func TestStoppedInsideTheLock(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err = bump(ctx, s)
 		cancel()
-		wantError(t, err, context.DeadlineExceeded, path+".lock is locked by this process", "if that process is stopped, let it go on or end it")
+		wantError(t, err, context.DeadlineExceeded, path+".lock is locked by this process",
+			"if that process is stopped, let it go on or end it")
 	}
 	if op, _ := s.Open("", time.Second, 0); runtime.GOOS != "windows" {
 		if _, err := op.Look(t.Context(), 0, ""); err != nil {
@@ -234,28 +236,34 @@ func TestBadPath(t *testing.T) {
 		path, want string
 		kind       error
 	}{
-		{filepath.Join(dir, "none", "ids"), `its folder does not exist; create it: lstat ` + filepath.Join(dir, "none"), fs.ErrNotExist},
+		{filepath.Join(dir, "none", "ids"), `its folder does not exist; create it: lstat ` +
+			filepath.Join(dir, "none"), fs.ErrNotExist},
 		{filepath.Join(good, "ids"), `its folder does not exist; create it`, coord.ErrInvalid},
-		{dir, `coord: invalid: state file "` + dir + `" is not a regular file but d---------; name a file`, coord.ErrInvalid},
+		{dir, `coord: invalid: state file "` + dir +
+			`" is not a regular file but d---------; name a file`, coord.ErrInvalid},
 	} {
 		_, err := bump(t.Context(), newStore(tt.path))
-		if !errors.Is(err, coord.ErrInvalid) || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
+		if !errors.Is(err, coord.ErrInvalid) || !errors.Is(err, tt.kind) ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v; want %s", tt.path, err, tt.want)
 		}
 	}
-	if _, err := bump(t.Context(), newStore("/proc/x.ids")); runtime.GOOS == "linux" && (!errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "create the folder")) {
+	if _, err := bump(t.Context(), newStore("/proc/x.ids")); runtime.GOOS == "linux" &&
+		(!errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "create the folder")) {
 		t.Errorf("in /proc: %v", err) // the advice to create a folder that exists helps nobody
 	}
 	s := newStore(newPath(t))
 	s.disk.network = func(*os.File) (string, error) { return "NFS", nil }
 	_, err := bump(t.Context(), s)
-	wantError(t, err, coord.ErrInvalid, "is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of this machine")
+	wantError(t, err, coord.ErrInvalid, "is on a network file system, NFS, where a lock may keep "+
+		"nobody out; name a file on a disk of this machine")
 }
 
 // TestSymlink: the same file by another name has the same lock, and the link stays one.
 func TestSymlink(t *testing.T) {
 	path, link := newPath(t), newPath(t)+"-link"
-	if err := errors.Join(os.Symlink(path, link), os.Symlink(filepath.Dir(path), link+"-dir")); err != nil {
+	if err := errors.Join(os.Symlink(path, link),
+		os.Symlink(filepath.Dir(path), link+"-dir")); err != nil {
 		t.Skipf("skipped: symbolic links cannot be made here: %v", err)
 	}
 	_, err := bump(t.Context(), newStore(link))

@@ -28,7 +28,8 @@ func (s *Store) Open(token string, ttl time.Duration, _ int) (protocol.Session, 
 }
 
 // errNoFile is the error of an operator where there is no file.
-var errNoFile = fmt.Errorf("%w: a coordinator without a state file cannot tell who holds its worker IDs; name the state file", coord.ErrInvalid)
+var errNoFile = fmt.Errorf("%w: a coordinator without a state file cannot tell who holds its "+
+	"worker IDs; name the state file", coord.ErrInvalid)
 
 // Survey implements [protocol.Session]. It takes the lock only to make the namespace.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
@@ -58,11 +59,13 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // survey is what a state tells.
 func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey {
 	v := &protocol.Survey{
-		Position: protocol.Position{Number: d.Number, Wrote: made}, Meta: d.Meta, Made: made, Worker: d.worker(ask.Token), Last: -1,
+		Position: protocol.Position{Number: d.Number, Wrote: made}, Meta: d.Meta, Made: made,
+		Worker: d.worker(ask.Token), Last: -1,
 		Slots: len(d.Slots) + len(d.Marks), Begin: s.o.Begin, Server: s.Time(), Unit: 1,
 	}
 	for id, slot := range d.Slots {
-		if ask.Identity != "" && slot.Record.Identity == ask.Identity && slot.Version > v.LastSlot.Version {
+		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
+			slot.Version > v.LastSlot.Version {
 			v.Last, v.LastSlot = id, slot
 		}
 	}
@@ -79,7 +82,8 @@ func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey
 		h := protocol.Holder{Worker: id, Changed: slot.Version}
 		if now := s.o.Leases.Now(); now != 0 {
 			left := time.Duration(max(m.Ends-now, 0)) * time.Microsecond
-			h.Lease = protocol.Lease{Worker: id, Mark: strconv.FormatInt(m.Ends, 10), Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left}
+			h.Lease = protocol.Lease{Worker: id, Mark: strconv.FormatInt(m.Ends, 10),
+				Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left}
 		}
 		v.Holders = append(v.Holders, h)
 	}
@@ -88,7 +92,9 @@ func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey
 
 // Look implements [protocol.Session].
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.View, error) { return d.view(worker), nil })
+	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.View, error) {
+		return d.view(worker), nil
+	})
 }
 
 // Probe implements [protocol.Session].
@@ -129,7 +135,8 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 		if c.Owner == protocol.OwnerFreed || c.Owner == protocol.OwnerTaken && err != nil {
 			s.o.Leases.Free(id)
 		}
-		return protocol.Outcome{Position: protocol.Position{Number: d.Number, Wrote: true}, Done: true, Now: d.view(id)}, err
+		return protocol.Outcome{Position: protocol.Position{Number: d.Number, Wrote: true}, Done: true,
+			Now: d.view(id)}, err
 	})
 }
 
@@ -149,7 +156,8 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return nil, errNoFile
 	}
 	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.Listing, error) {
-		l := &protocol.Listing{Position: protocol.Position{Number: d.Number}, Meta: d.Meta, Owned: slices.Sorted(maps.Keys(d.Marks))}
+		l := &protocol.Listing{Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
+			Owned: slices.Sorted(maps.Keys(d.Marks))}
 		for _, id := range slices.Sorted(maps.Keys(d.Slots)) {
 			l.Slots = append(l.Slots, d.Slots[id].Record)
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // Earlier says what a file is that an earlier version of this program has written.
-const Earlier = "it is of an earlier version of this program; stop all programs that use it and wait until its windows are over, " +
+const Earlier = "it is of an earlier version of this program; stop all programs that use it and " +
+	"wait until its windows are over, " +
 	"which takes as long as the horizon was, 4s unless the option horizon said otherwise"
 
 // format is that of a file. Files of the first version of coord/static have no heading.
@@ -18,13 +19,16 @@ var format = statefile.Format{Name: "unalike-ids", Version: 2}
 
 // State is the content of a file. Nobody but this package and a driver's [Leases] uses its fields.
 type State struct {
-	Namespace string                                `json:"namespace"`
-	First     int                                   `json:"first"`  // the first worker ID that the file is for; -1: all
-	Home      statefile.Home                        `json:"home"`   // where it was written last
-	Number    int64                                 `json:"number"` // counts what was written; 0: nothing was
-	Meta      protocol.Entry[protocol.Meta]         `json:"meta"`
-	Slots     map[int]protocol.Entry[protocol.Slot] `json:"slots"`
-	Marks     map[int]Mark                          `json:"marks"` // of the worker IDs that are held or retired
+	Namespace string `json:"namespace"`
+	// the first worker ID that the file is for; -1: all
+	First int            `json:"first"`
+	Home  statefile.Home `json:"home"` // where it was written last
+	// counts what was written; 0: nothing was
+	Number int64                                 `json:"number"`
+	Meta   protocol.Entry[protocol.Meta]         `json:"meta"`
+	Slots  map[int]protocol.Entry[protocol.Slot] `json:"slots"`
+	// of the worker IDs that are held or retired
+	Marks map[int]Mark `json:"marks"`
 }
 
 // Mark is an owner mark.
@@ -34,7 +38,8 @@ type Mark struct {
 }
 
 func newState(namespace string) *State {
-	return &State{Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{}, Marks: map[int]Mark{}}
+	return &State{Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{},
+		Marks: map[int]Mark{}}
 }
 
 // decode reads the content of a file. Its checksum tells that it is what was written.
@@ -74,7 +79,8 @@ func same[R interface {
 // view is what is stored of a worker ID; -1: of the namespace alone.
 func (d *State) view(id int) *protocol.View {
 	m, owned := d.Marks[id]
-	return &protocol.View{Position: protocol.Position{Number: d.Number}, Meta: d.Meta, Slot: d.Slots[id], Owned: owned, Lease: m.Token}
+	return &protocol.View{Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
+		Slot: d.Slots[id], Owned: owned, Lease: m.Token}
 }
 
 // worker returns the worker ID that a token leads to; -1: none.

@@ -55,11 +55,14 @@ func TestUnfit(t *testing.T) {
 	for want, change := range map[string]func(*State){
 		"update this program": func(d *State) { d.Meta.Record.MinReader, d.Meta.Record.Version = 99, 99 },
 		"are missing": func(d *State) {
-			d.Meta, d.Slots = protocol.Entry[protocol.Meta]{}, map[int]protocol.Entry[protocol.Slot]{3: {Made: 1}}
+			d.Meta, d.Slots = protocol.Entry[protocol.Meta]{},
+				map[int]protocol.Entry[protocol.Slot]{3: {Made: 1}}
 		},
 	} {
 		d := newState("n")
-		d.Meta = protocol.Entry[protocol.Meta]{Record: protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1}, LastTick: 9, Capacity: 1}), Made: 1}
+		d.Meta = protocol.Entry[protocol.Meta]{
+			Record: protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1}, LastTick: 9,
+				Capacity: 1}), Made: 1}
 		change(d)
 		b, err := format.Encode(d)
 		if err != nil {
@@ -93,7 +96,8 @@ func FuzzDecode(f *testing.F) {
 func TestBoot(t *testing.T) {
 	b := &bootClock{since: time.Hour}
 	on := func(path, machine, boot string) *Store {
-		return New(Options{Path: path, Namespace: "n", Clock: clock.System(), Leases: b.on(machine, boot)})
+		return New(Options{Path: path, Namespace: "n", Clock: clock.System(),
+			Leases: b.on(machine, boot)})
 	}
 	for name, tt := range map[string]struct {
 		machine, machine2 string
@@ -114,8 +118,11 @@ func TestBoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "a", Generation: 1, NotAfter: 500, LastTick: 1000, Fingerprint: "f", TTL: 60_000}
-			if out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "a"}); err != nil || !out.Done {
+			slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "a", Generation: 1,
+				NotAfter: 500, LastTick: 1000, Fingerprint: "f", TTL: 60_000}
+			if out, err := s.Commit(t.Context(),
+				protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "a"}); err != nil ||
+				!out.Done {
 				t.Fatal(out, err)
 			}
 			if tt.machine == "" { // another container of this machine
@@ -130,10 +137,12 @@ func TestBoot(t *testing.T) {
 			s2, _ := next.Open("b", time.Minute, 0)
 			now, err := s2.Look(t.Context(), 3, "b")
 			if tt.elsewhere {
-				wantError(t, err, coord.ErrInvalid, path, "'unalike quarantine --coordinator file://"+path+"' takes it over")
+				wantError(t, err, coord.ErrInvalid, path, "'unalike quarantine --coordinator file://"+path+
+					"' takes it over")
 				op, _ := next.Open("", time.Minute, 0)
 				// He does not go on with a grant of the other machine's.
-				_, err = op.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerForever})
+				_, err = op.Commit(t.Context(),
+					protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerForever})
 				wantError(t, err, coord.ErrInvalid, "takes it over")
 				if l, err := op.List(t.Context(), true); err != nil || len(l.Slots) != 1 {
 					t.Errorf("an operator sees %+v, %v", l, err)
@@ -176,7 +185,8 @@ func TestSameVersions(t *testing.T) {
 	}
 	meta := before.Meta.Record
 	meta.Floor = 7
-	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{}, Meta: &meta}); err != nil || out.Done {
+	if out, err := op.Commit(t.Context(),
+		protocol.Change{Before: &protocol.View{}, Meta: &meta}); err != nil || out.Done {
 		t.Fatalf("a change that took nothing to be stored: %+v, %v", out, err)
 	}
 	now, err := op.Survey(t.Context(), protocol.Ask{})
@@ -184,11 +194,14 @@ func TestSameVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, _ := s.Open("", time.Minute, 0) // another one makes the second version anew
-	if out, err := other.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: now.Meta}, Meta: &meta}); err != nil || !out.Done || out.Now.Meta.Version != before.Meta.Version {
+	if out, err := other.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: now.Meta},
+		Meta: &meta}); err != nil || !out.Done || out.Now.Meta.Version != before.Meta.Version {
 		t.Fatalf("%+v, %v; want version %d once more", out, err, before.Meta.Version)
 	}
-	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: before.Meta}, Meta: &meta}); err != nil || out.Done {
-		t.Errorf("a change that took another value of version %d to be stored: %+v, %v", before.Meta.Version, out, err)
+	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: before.Meta},
+		Meta: &meta}); err != nil || out.Done {
+		t.Errorf("a change that took another value of version %d to be stored: %+v, %v",
+			before.Meta.Version, out, err)
 	}
 }
 

@@ -84,11 +84,12 @@ const (
 
 // with calls f with what is stored; save stores what f has made of it. It returns when ctx ends.
 // What is under way then goes on, and the next call waits for its end.
-func with[T any](ctx context.Context, s *session, to access, f func(d *State, save func() error) (T, error)) (T, error) {
+func with[T any](ctx context.Context, s *session, to access,
+	f func(d *State, save func() error) (T, error)) (T, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return *new(T), s.late(ctx)
+		return *new(T), s.timeoutError(ctx)
 	}
 	type answer struct {
 		value T
@@ -99,24 +100,26 @@ func with[T any](ctx context.Context, s *session, to access, f func(d *State, sa
 	go func() {
 		defer func() { <-s.turn }() //mutant:file-hung
 		var a answer
-		a.err = s.use(ctx, to, s.token == "" && to != change, func(d *State, save func() error) (err error) {
-			a.value, err = f(d, save)
-			return err
-		})
+		a.err = s.use(ctx, to, s.token == "" && to != change,
+			func(d *State, save func() error) (err error) {
+				a.value, err = f(d, save)
+				return err
+			})
 		answers <- a
 	}()
 	select {
 	case a := <-answers:
 		return a.value, a.err
 	case <-ctx.Done():
-		return *new(T), s.late(ctx)
+		return *new(T), s.timeoutError(ctx)
 	}
 }
 
-// late is the error of a call whose context has ended.
-func (s *Store) late(ctx context.Context) error {
+// timeoutError is the error of a call whose context has ended.
+func (s *Store) timeoutError(ctx context.Context) error {
 	if held := s.held.Load(); held != nil {
-		return fmt.Errorf("%w: state file %q: %w; if that process is stopped, let it go on or end it", ctx.Err(), s.o.Path, held)
+		return fmt.Errorf("%w: state file %q: %w; if that process is stopped, let it go on or end it",
+			ctx.Err(), s.o.Path, held)
 	}
 	return fmt.Errorf("%w: state file %q: its disk has not answered in time", ctx.Err(), s.o.Path)
 }
@@ -130,7 +133,8 @@ var memories = struct {
 
 // use has f use the file, or what there is instead. Foreign says that another machine may have
 // written it.
-func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *State, save func() error) error) error {
+func (s *Store) use(ctx context.Context, to access, foreign bool,
+	f func(d *State, save func() error) error) error {
 	if s.o.Path == "" {
 		memories.Lock()
 		defer memories.Unlock()

@@ -16,7 +16,9 @@ type bootClock struct{ since time.Duration }
 
 // on are timed leases on a machine with a boot clock.
 func (b *bootClock) on(machine, boot string) Leases {
-	return timed{statefile.Home{Machine: machine, Boot: boot}, func() int64 { return b.since.Microseconds() }}
+	return timed{statefile.Home{Machine: machine, Boot: boot}, func() int64 {
+		return b.since.Microseconds()
+	}}
 }
 
 func TestStore(t *testing.T) {

@@ -20,6 +20,7 @@ func BootTime() (time.Duration, error) {
 	if len(s) < 8 || len(b) < 12 {
 		return 0, errors.New("kern.boottime is too short")
 	}
-	began := time.Unix(int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint32(b[8:]))*1000)
+	began := time.Unix(int64(binary.NativeEndian.Uint64(b)),
+		int64(binary.NativeEndian.Uint32(b[8:]))*1000)
 	return time.Since(began.Round(0)), nil
 }

@@ -11,7 +11,8 @@ import (
 func BootTime() (time.Duration, error) {
 	const bootTime = 7 // CLOCK_BOOTTIME
 	var t syscall.Timespec
-	if _, _, err := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, bootTime, uintptr(unsafe.Pointer(&t)), 0); err != 0 {
+	if _, _, err := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, bootTime, uintptr(unsafe.Pointer(&t)),
+		0); err != 0 {
 		return 0, err
 	}
 	return time.Duration(t.Nano()), nil

@@ -38,7 +38,8 @@ func ReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 // NotAFolder tells whether err says that something on the way is not a folder.
 func NotAFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// PathTooLong reports whether err says that a path, or a name in it, is longer than the system allows.
+// PathTooLong reports whether err says that a path, or a name in it, is longer than the system
+// allows.
 func PathTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
 // LinksInCircle reports whether err says that symbolic links lead to one another without end.

@@ -42,10 +42,12 @@ func firstLine(path string) string {
 
 // networks are the file systems on other machines, by their numbers.
 var networks = map[uint32]string{
-	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x01021997: "9p", 0x0bd00bd0: "Lustre",
+	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x01021997: "9p",
+	0x0bd00bd0: "Lustre",
 	0x00c36400: "Ceph", 0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0x47504653: "GPFS",
 	0x7461636f: "OCFS2", 0x01161970: "GFS2", 0x564c: "NCP", 0xaad7aaea: "PanFS", 0x19830326: "BeeGFS",
-	0xa501fcf5: "VxFS", 0x786f4256: "a folder shared with a virtual machine", 0xbacbacbc: "a folder shared with a virtual machine",
+	0xa501fcf5: "VxFS", 0x786f4256: "a folder shared with a virtual machine",
+	0xbacbacbc: "a folder shared with a virtual machine",
 }
 
 // fuse is the number of file systems that programs serve.
@@ -53,7 +55,8 @@ const fuse = 0x65735546
 
 // fuses are such programs that keep files on the machine itself. All others are taken for
 // networks: there are too many to know them.
-var fuses = []string{"fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.bindfs", "fuse.mergerfs", "fuse.zfs-fuse"}
+var fuses = []string{"fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.bindfs",
+	"fuse.mergerfs", "fuse.zfs-fuse"}
 
 // Network names the network file system that a file is on; empty: it is on none that is known.
 func Network(f *os.File) (string, error) {
@@ -74,7 +77,8 @@ func Network(f *os.File) (string, error) {
 		return "FUSE", nil // what cannot be told apart is refused
 	}
 	defer mounts.Close()
-	return fuseOf(bufio.NewScanner(mounts), fmt.Sprintf("%d:%d", major(s.Device), minor(s.Device))), nil
+	return fuseOf(bufio.NewScanner(mounts), fmt.Sprintf("%d:%d", major(s.Device), minor(s.Device))),
+		nil
 }
 
 // fuseOf finds the kind of a FUSE file system by its device in /proc/self/mountinfo; empty:

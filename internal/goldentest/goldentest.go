@@ -1,6 +1,6 @@
-// Package goldentest holds what is stored to files that are frozen. What version 0.1.0 has stored is in
-// the folder testdata/v0.1.0 of each package that stores something: every later version reads it,
-// and writes the same for the same content.
+// Package goldentest holds what is stored to files that are frozen. What version 0.1.0 has stored
+// is in the folder testdata/v0.1.0 of each package that stores something: every later version reads
+// it, and writes the same for the same content.
 package goldentest
 
 import (
@@ -20,18 +20,23 @@ const freezeEnv = "UNALIKE_FREEZE"
 // Meta is the record of a namespace that has had a loss, with something in each field.
 func Meta() protocol.Meta {
 	return protocol.Meta{
-		Version: protocol.MetaVersion, MinReader: protocol.MetaVersion, Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z",
-		Epoch: 1704067200000000, Unit: 1000, LastTick: 1<<41 - 1, Capacity: 1024, Nonce: "K5NONCEOFTHENAMESPACE", Lineage: "lineage-1",
-		MaxHorizon: 0, Floor: 60000001, Base: 50000001, Loss: protocol.Loss{Nonce: "K5NONCEOFTHELOSS", Floor: 59000001, Found: 1767323045000000},
+		Version: protocol.MetaVersion, MinReader: protocol.MetaVersion,
+		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z",
+		Epoch:       1704067200000000, Unit: 1000, LastTick: 1<<41 - 1, Capacity: 1024,
+		Nonce: "K5NONCEOFTHENAMESPACE", Lineage: "lineage-1",
+		MaxHorizon: 0, Floor: 60000001, Base: 50000001, Loss: protocol.Loss{Nonce: "K5NONCEOFTHELOSS",
+			Floor: 59000001, Found: 1767323045000000},
 	}
 }
 
 // Slot is the slot of a worker ID that somebody has, with something in each field.
 func Slot() protocol.Slot {
 	return protocol.Slot{
-		Version: protocol.Version, Worker: 7, Token: "K5TOKEN", Identity: "pod-a", Holder: "host-a:4711", Generation: 3,
-		Opened: 60000002, NotBefore: 60000002, NotAfter: 60030002, LastTick: 1<<41 - 1, Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z",
-		Since: 1767323050000000, Renewed: 1767323055000000, TTL: 60000,
+		Version: protocol.Version, Worker: 7, Token: "K5TOKEN", Identity: "pod-a", Holder: "host-a:4711",
+		Generation: 3,
+		Opened:     60000002, NotBefore: 60000002, NotAfter: 60030002, LastTick: 1<<41 - 1,
+		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z",
+		Since:       1767323050000000, Renewed: 1767323055000000, TTL: 60000,
 	}
 }
 
@@ -59,7 +64,8 @@ func Same(tb testing.TB, name, text string) string {
 	}
 	frozen := Read(tb, name)
 	if text != frozen {
-		tb.Errorf("today's code writes\n%s\nand %s, which version 0.1.0 has written, is\n%s", text, path, frozen)
+		tb.Errorf("today's code writes\n%s\nand %s, which version 0.1.0 has written, is\n%s", text, path,
+			frozen)
 	}
 	return frozen
 }

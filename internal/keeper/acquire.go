@@ -29,7 +29,8 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	if k.told { //mutant:announced
 		ask()
 	} else {
-		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most", time.Until(end).Round(time.Millisecond), k.lasting())
+		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most",
+			time.Until(end).Round(time.Millisecond), k.lasting())
 	}
 	g, err := k.conclude(reply)
 	if err != nil {
@@ -37,7 +38,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	// If the clock stepped back while nothing was held, going on above the last
 	// tick would mean waiting for the clock to catch up.
-	return k.open(Term{Grant: g, Heal: k.rolledBack()}, reply.req.Now)
+	return k.open(Term{Grant: g, SteppedBack: k.rolledBack()}, reply.req.Now)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.
@@ -75,9 +76,9 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 
 // ask makes one call to Acquire, and others beside it while it is not answered, all with the token
 // of req: what one of them has reached is there for the next. It may run beside the loop.
-func (k *Keeper) ask(ctx context.Context, req coord.Request, late func(error)) acquired {
+func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)) acquired {
 	d := k.acquisitions
-	a, err := Ask(ctx, &d, late, func(ctx context.Context) (acquired, error) {
+	a, err := Ask(ctx, &d, onRetry, func(ctx context.Context) (acquired, error) {
 		began, now, req := time.Now(), k.now(), req
 		req.Now, req.Until, req.OpenBy = now, k.until(now), now
 		g, err := k.cfg.Coordinator.Acquire(ctx, req)
@@ -120,7 +121,8 @@ func (k *Keeper) open(t Term, asked int64) error {
 	told, took := k.told || k.outage.logged, time.Since(k.without)
 	k.adopt(g, asked)
 	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
-		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after", took.Round(time.Millisecond))
+		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after",
+		took.Round(time.Millisecond))
 	k.tellOpening()
 	k.tellService()
 	return nil
@@ -151,11 +153,14 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 func checkGrant(g coord.Grant, req coord.Request) error {
 	switch {
 	case g.Token != req.Token || g.Generation == 0:
-		return fmt.Errorf("%w grant: the driver returned %v with another token or without a generation", coord.ErrInvalid, g)
+		return fmt.Errorf("%w grant: the driver returned %v with another token or without a generation",
+			coord.ErrInvalid, g)
 	case g.WorkerID < req.Workers.First || g.WorkerID-req.Workers.First >= req.Workers.Count:
-		return fmt.Errorf("%w grant: the driver returned %v; asked for was one of %v", coord.ErrInvalid, g, req.Workers)
+		return fmt.Errorf("%w grant: the driver returned %v; asked for was one of %v", coord.ErrInvalid,
+			g, req.Workers)
 	case g.NotBefore < 0 || g.NotAfter < g.NotBefore || g.NotAfter > req.LastTick:
-		return fmt.Errorf("%w grant: the driver returned %v; ticks run from 0 to %d", coord.ErrInvalid, g, req.LastTick)
+		return fmt.Errorf("%w grant: the driver returned %v; ticks run from 0 to %d", coord.ErrInvalid, g,
+			req.LastTick)
 	}
 	return nil
 }

@@ -12,13 +12,15 @@ func (k *Keeper) announcing(f func(), msg string, attrs ...any) (said bool) {
 	return logs.Waiting(k.log, f, msg, attrs...)
 }
 
-// announceEnd has it logged if the keeper, once it is to stop, waits for an acquisition that is under way. The function that it
-// returns says that this is over.
+// announceEnd has it logged if the keeper, once it is to stop, waits for an acquisition that is
+// under way. The function that it returns says that this is over.
 func (k *Keeper) announceEnd() (ended func()) {
 	over, said := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(k.ctx, func() {
 		defer close(said)
-		logs.Waiting(k.log, func() { <-over }, "closing, waiting for the answer to a call that is under way")
+		logs.Waiting(k.log, func() {
+			<-over
+		}, "closing, waiting for the answer to a call that is under way")
 	})
 	return func() {
 		close(over)

@@ -10,20 +10,21 @@ import (
 
 // answer is the result of one call of Ask.
 type answer[T any] struct {
-	value   T
-	err     error
-	took    time.Duration
-	patient bool // the call could take as long as the TTL
-	late    bool // its own deadline has passed
+	value    T
+	err      error
+	took     time.Duration
+	patient  bool // the call could take as long as the TTL
+	timedOut bool // its own deadline has passed
 }
 
 // Ask makes a call and returns its answer, by the rule that renewals have: the first call may take
 // as long as the TTL; whenever the deadline d passes without an answer, another call is made beside
-// it, in place of the one before, and late, if it is not nil, is told. So a coordinator that is slow
-// answers the first call, and one that has lost it answers the next, at most one deadline later. The
-// first answer counts, and ends the other call. Ask blocks until there is one, or until ctx has
-// ended and the calls have returned. It changes d.
-func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(context.Context) (T, error)) (value T, err error) {
+// it, in place of the one before, and late, if it is not nil, is told. So a coordinator that is
+// slow answers the first call, and one that has lost it answers the next, at most one deadline
+// later. The first answer counts, and ends the other call. Ask blocks until there is one, or until
+// ctx has ended and the calls have returned. It changes d.
+func Ask[T any](ctx context.Context, d *Deadline, timedOut func(error),
+	call func(context.Context) (T, error)) (value T, err error) {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	answers := make(chan answer[T])
@@ -31,7 +32,8 @@ func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(co
 	defer next.Stop()
 	begin := func(patient bool) (drop context.CancelFunc) {
 		began, limit := time.Now(), max(d.wait-rand.N(d.wait/2+1), shortestCall)
-		next.Reset(limit + shortestPause) // a moment later, so that the error of a call whose deadline has passed is known
+		// a moment later, so that the error of a call whose deadline has passed is known
+		next.Reset(limit + shortestPause)
 		if patient {
 			limit = d.ttl
 		}
@@ -51,8 +53,8 @@ func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(co
 				continue
 			}
 			if calls > 0 {
-				if late != nil {
-					late(fmt.Errorf("no reply after %v, asking again: %w", d.wait, context.DeadlineExceeded))
+				if timedOut != nil {
+					timedOut(fmt.Errorf("no reply after %v, asking again: %w", d.wait, context.DeadlineExceeded))
 				}
 				d.missed()
 			}
@@ -69,10 +71,10 @@ func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(co
 			case a.err == nil: // also if another one was answered before: both have the same outcome
 				d.met(a.took)
 				value, err, answered = a.value, nil, true
-			case !answered && (!a.late || ctx.Err() != nil):
+			case !answered && (!a.timedOut || ctx.Err() != nil):
 				err, answered = a.err, true
-			case !answered && late != nil && errors.Is(a.err, context.DeadlineExceeded):
-				late(a.err) // which says more than that there was no reply
+			case !answered && timedOut != nil && errors.Is(a.err, context.DeadlineExceeded):
+				timedOut(a.err) // which says more than that there was no reply
 			}
 			if answered {
 				cut()

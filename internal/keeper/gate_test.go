@@ -149,7 +149,7 @@ func (g *gate) Swap(t keeper.Term) (last int64, ok bool) {
 	from := t.Grant.NotBefore
 	if g.term != nil {
 		last = g.shutTerm()
-		if !t.Heal {
+		if !t.SteppedBack {
 			from = max(from, last)
 		}
 	}

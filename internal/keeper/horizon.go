@@ -18,7 +18,8 @@ const minHorizonTicks = 3
 func HorizonTicks(rules coord.LeaseRules, l coord.LeaseConfig, scale clock.Scale) (int64, error) {
 	ticks := max(scale.TicksDown(l.Horizon.Microseconds()), minHorizonTicks)
 	if limit := rules.HorizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
-		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed here; use a layout with a shorter unit",
+		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed "+
+			"here; use a layout with a shorter unit",
 			coord.ErrInvalid, l.Horizon, ticks, time.Duration(scale.Unit)*time.Microsecond, limit)
 	}
 	return ticks, nil

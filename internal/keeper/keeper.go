@@ -41,7 +41,7 @@ type Term struct {
 	Grant coord.Grant
 	// Heal says that the clock stepped back: the term begins at its own NotBefore,
 	// although the last one went further.
-	Heal bool
+	SteppedBack bool
 }
 
 // Config is what a keeper works with. All fields but Logger are required.
@@ -109,7 +109,8 @@ func New(cfg Config) *Keeper {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply), healings: make(chan acquired, 1)}
+	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
+		healings: make(chan acquired, 1)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
@@ -152,7 +153,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		if !k.leased.Load() {
 			return cutOff(context.Cause(ctx))
 		}
-		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w", context.Cause(ctx))
+		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w",
+			context.Cause(ctx))
 	}
 }
 

@@ -98,7 +98,7 @@ func (k *Keeper) look() {
 		case !k.rolledBack():
 			k.healed()
 		case k.healing == nil && !time.Now().Before(k.healAt):
-			k.heal()
+			k.changeWorker()
 		}
 		k.tellService()
 	}
@@ -116,7 +116,8 @@ func (k *Keeper) ended(now int64) bool {
 func (k *Keeper) nextEvent(now int64) int64 {
 	last, _ := k.cfg.Gate.Last()
 	next := int64(math.MaxInt64)
-	for _, tick := range []int64{k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1, last - k.cfg.Limit} {
+	for _, tick := range []int64{k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1,
+		last - k.cfg.Limit} {
 		if tick > now {
 			next = min(next, k.cfg.Request.Scale.Micro(tick))
 		}
@@ -150,10 +151,12 @@ func (k *Keeper) nextPiece() bool {
 	}
 	k.pieces, k.openedAt = k.pieces[1:], now
 	if opens := next.NotBefore + 1; now < opens && k.outage.stops(end) {
-		k.log.Error("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID, "ended", k.timeOf(end), "opens", k.timeOf(opens))
+		k.log.Error("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID,
+			"ended", k.timeOf(end), "opens", k.timeOf(opens))
 		return true
 	}
-	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "opened", k.timeOf(next.NotBefore+1))
+	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "opened",
+		k.timeOf(next.NotBefore+1))
 	return true
 }
 
@@ -163,7 +166,8 @@ func (k *Keeper) extended(g coord.Grant) {
 	switch {
 	case g.NotBefore != k.pieces[newest].NotBefore: //mutant:piece-in-place
 		k.pieces = append(k.pieces, g)
-		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
+		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "opens",
+			k.timeOf(g.NotBefore+1))
 	case newest == 0:
 		k.cfg.Gate.Extend(g.NotAfter)
 		fallthrough

@@ -10,10 +10,13 @@ import (
 )
 
 // ErrBehind is why a window stays over although the coordinator answers.
-var ErrBehind = errors.New("the coordinator renews, but the window that it gives is over by this machine's clock: compare the two clocks")
+var ErrBehind = errors.New("the coordinator renews, but the window that it gives is over by this " +
+	"machine's clock: compare the two clocks")
 
 // ErrLate is why a window stays over although the coordinator answers, too late.
-var ErrLate = errors.New("the coordinator renews, but when its reply comes the window that was asked for is over by this machine's clock: it takes longer than the horizon, or the clock stepped forward meanwhile")
+var ErrLate = errors.New("the coordinator renews, but when its reply comes the window that was " +
+	"asked for is over by this machine's clock: it takes longer than the horizon, or the clock " +
+	"stepped forward meanwhile")
 
 // farSkew is how far clocks may differ before the log says that one must be wrong.
 const farSkew = time.Minute
@@ -100,7 +103,8 @@ func (k *Keeper) tellEnd() bool {
 		k.log.Error("the time bits of the layout are spent: no IDs any more", place...)
 		return true
 	}
-	k.log.Error("issue window ended: no IDs until the coordinator answers", append(place, causeOf(k.outage.cause)...)...)
+	k.log.Error("issue window ended: no IDs until the coordinator answers",
+		append(place, causeOf(k.outage.cause)...)...)
 	return true
 }
 
@@ -127,7 +131,9 @@ func (k *Keeper) tellOpening() {
 	if opens.Sub(now)-longest-farSkew <= k.cfg.Lease.TTL {
 		return
 	}
-	k.log.Warn("the window opens later than any right clock can have pushed it, no IDs until then: an earlier holder's clock was far ahead, or an operator has quarantined the namespace for so long, or this machine's clock is behind",
+	k.log.Warn("the window opens later than any right clock can have pushed it, no IDs until then: "+
+		"an earlier holder's clock was far ahead, or an operator has quarantined the namespace for so "+
+		"long, or this machine's clock is behind",
 		"worker_id", k.grant.WorkerID, "opens", opens, "now", now)
 }
 

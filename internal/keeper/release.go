@@ -31,7 +31,8 @@ func (k *Keeper) finish() {
 
 // cutOff says what becomes of an acquisition that nobody waits for any more.
 func cutOff(why error) error {
-	return fmt.Errorf("an acquisition was cut off, what it may have leased becomes free when its lease ends: %w", why)
+	return fmt.Errorf("an acquisition was cut off, what it may have leased becomes free when its "+
+		"lease ends: %w", why)
 }
 
 // awaitHealing gives back what an attempt to heal has leased. It is not cut off: that
@@ -90,7 +91,8 @@ func (k *Keeper) giveBack(g coord.Grant, last int64, wait Deadline) error {
 			if k.hurry.Err() != nil {
 				err = fmt.Errorf("%w: %w", context.Cause(k.hurry), err)
 			}
-			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w", g.WorkerID, err)
+			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w",
+				g.WorkerID, err)
 		}
 	}
 }

@@ -22,12 +22,12 @@ type renewal struct {
 
 // reply is the result of a renewal.
 type reply struct {
-	of   *renewal
-	old  coord.Grant // the grant that was to be renewed
-	g    coord.Grant
-	err  error
-	took time.Duration
-	late bool // its deadline has passed
+	of       *renewal
+	old      coord.Grant // the grant that was to be renewed
+	g        coord.Grant
+	err      error
+	took     time.Duration
+	timedOut bool // its deadline has passed
 }
 
 const (
@@ -73,11 +73,13 @@ func (k *Keeper) renew() {
 		defer cancel()
 		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
 		k.renewing.Add(-1)
-		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		took := time.Since(r.began)
-		defer k.report(coord.CallRenew, g.WorkerID, took, err) // after the answer, so that a listener delays nothing
+		// after the answer, so that a listener delays nothing
+		defer k.report(coord.CallRenew, g.WorkerID, took, err)
 		select {
-		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began), late: late}:
+		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began),
+			timedOut: timedOut}:
 		case <-own.Done():
 		}
 	})
@@ -99,7 +101,8 @@ func (k *Keeper) renewNext() {
 	if k.unanswered {
 		if k.outage.cause == nil && len(k.calls) > 0 {
 			silence := time.Since(k.calls[len(k.calls)-1].began).Round(time.Millisecond)
-			k.failed(fmt.Errorf("no reply from %s after %v, asking again: %w", k.whom(), silence, context.DeadlineExceeded))
+			k.failed(fmt.Errorf("no reply from %s after %v, asking again: %w", k.whom(), silence,
+				context.DeadlineExceeded))
 		}
 		k.replies.missed()
 	}
@@ -150,7 +153,7 @@ func (k *Keeper) answered(a reply) {
 		k.watch()
 	case errors.Is(err, coord.ErrLeaseLost): //mutant:unknown-lost
 		k.lose(err)
-	case a.late:
+	case a.timedOut:
 		k.failed(err) // when to ask again is settled: a deadline has passed
 	default:
 		k.unanswered = false
@@ -206,7 +209,8 @@ func (k *Keeper) left() time.Duration {
 // lose forgets the grant, which is somebody else's now. The gate is shut first.
 func (k *Keeper) lose(err error) {
 	last := k.cfg.Gate.Shut(err) //mutant:gate-after-loss
-	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id", k.timeOf(last), "error", err)
+	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id",
+		k.timeOf(last), "error", err)
 	k.dropAll()
 	k.leased.Store(false)
 	k.held, k.pieces, k.lost = false, nil, nil
@@ -228,12 +232,15 @@ func (k *Keeper) watch() {
 func checkRenewal(old, g coord.Grant, lastTick int64) error {
 	switch {
 	case g.WorkerID != old.WorkerID || g.Generation != old.Generation || g.Token != old.Token:
-		return fmt.Errorf("%w renewal: the driver returned the grant of %v for that of %v", coord.ErrInvalid, g, old)
+		return fmt.Errorf("%w renewal: the driver returned the grant of %v for that of %v",
+			coord.ErrInvalid, g, old)
 	case g.NotBefore != old.NotBefore && g.NotBefore < old.NotAfter: //mutant:renewal-inside
-		return fmt.Errorf("%w renewal: the driver returned %v, which begins inside %v", coord.ErrInvalid, g, old)
+		return fmt.Errorf("%w renewal: the driver returned %v, which begins inside %v", coord.ErrInvalid,
+			g, old)
 	//mutant:renewal-shrinks
 	case g.NotAfter < g.NotBefore || g.NotAfter < old.NotAfter || g.NotAfter > lastTick:
-		return fmt.Errorf("%w renewal: the driver returned %v for %v; the last tick is %d", coord.ErrInvalid, g, old, lastTick)
+		return fmt.Errorf("%w renewal: the driver returned %v for %v; the last tick is %d",
+			coord.ErrInvalid, g, old, lastTick)
 	}
 	return nil
 }

@@ -87,8 +87,8 @@ func (l *line) Acquire(ctx context.Context, req coord.Request) (coord.Grant, err
 		now.onAcquire(req)
 	}
 	g, err := l.FakeClient.Acquire(ctx, req)
-	if late := now.delay(ctx, coordtest.Acquire); late != nil {
-		return coord.Grant{}, late
+	if failed := now.delay(ctx, coordtest.Acquire); failed != nil {
+		return coord.Grant{}, failed
 	}
 	if now.acquired != nil {
 		return now.acquired(g, err)
@@ -107,8 +107,8 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 	})
 	defer l.set(func(l *line) { l.underWay-- })
 	g, err := l.FakeClient.Renew(ctx, old, until)
-	if late := now.delay(ctx, coordtest.Renew); late != nil {
-		return coord.Grant{}, late
+	if failed := now.delay(ctx, coordtest.Renew); failed != nil {
+		return coord.Grant{}, failed
 	}
 	if now.renewed != nil {
 		return now.renewed(old, g, err)
@@ -125,8 +125,8 @@ func (l *line) Release(ctx context.Context, g coord.Grant, last int64) error {
 		now.onRelease(g, last)
 	}
 	err = l.FakeClient.Release(ctx, g, last)
-	if late := now.delay(ctx, coordtest.Release); late != nil {
-		return late
+	if failed := now.delay(ctx, coordtest.Release); failed != nil {
+		return failed
 	}
 	return err
 }

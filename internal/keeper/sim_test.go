@@ -80,7 +80,7 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 		all.Go(func() { w.process(ctx, rand.New(rand.NewPCG(seed, i))) })
 	}
 	w.chaos(ctx, rand.New(rand.NewPCG(seed, 99)))
-	f.Heal()
+	f.Recover()
 	all.Wait()
 	w.led.checkAll()
 
@@ -88,7 +88,7 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 	defer w.led.mu.Unlock()
 	for _, term := range w.led.terms {
 		switch {
-		case term.Heal:
+		case term.SteppedBack:
 			w.stats["heals"]++
 		case term.Grant.Generation > 1:
 			w.stats["new generations"]++
@@ -256,7 +256,7 @@ func (w *world) fault(rnd *rand.Rand) {
 		w.fake.Fail(op, coordtest.ErrUnreachable, n)
 	case 5:
 		w.mu.Lock()
-		w.held = append(w.held, w.fake.Hold(op, n))
+		w.held = append(w.held, w.fake.HoldBack(op, n))
 		w.mu.Unlock()
 	}
 }

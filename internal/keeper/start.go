@@ -38,8 +38,8 @@ func (k *Keeper) Begin() {
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
 // has said when it ends. If every worker ID is held, Start asks again every second, or every 4 s
-// where a thousand are, for the start timeout, because a holder may give its own back, or be dead. A clock that
-// differs from those of holders who may be dead is tried again until their leases have
+// where a thousand are, for the start timeout, because a holder may give its own back, or be dead.
+// A clock that differs from those of holders who may be dead is tried again until their leases have
 // ended. Where no start timeout is set, leases that end later are waited for as well.
 //
 // After an error the keeper cannot be used.
@@ -49,7 +49,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	k.bound, _ = ctx.Deadline()
 	s := start{k: k}
 	s.extend()
-	s.retry = backoff{least: firstSpread, most: max(min(k.cfg.Lease.RenewEvery, longestPause), shortestPause)}
+	s.retry = backoff{least: firstSpread, most: max(min(k.cfg.Lease.RenewEvery, longestPause),
+		shortestPause)}
 	for {
 		if k.ctx.Err() != nil {
 			return errStopped
@@ -71,7 +72,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 		case coord.Permanent(err) && !s.waited:
 			return err
 		default:
-			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second), s.why(err))
+			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second),
+				s.why(err))
 		}
 		sleep(ctx, pause)
 		if ctx.Err() != nil {

@@ -32,7 +32,7 @@ func TestStartWaitsOutAQuarantineHoweverLong(t *testing.T) {
 		r := newRig(t, 1)
 		until := time.Now().Add(4 * ttl)
 		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: until}, coordtest.Forever)
-		time.AfterFunc(4*ttl, r.fake.Heal)
+		time.AfterFunc(4*ttl, r.fake.Recover)
 		if err := r.lasts(4*ttl, 4*ttl+2*time.Second, r.Start); err != nil {
 			t.Errorf("Start: %v", err)
 		}
@@ -175,7 +175,7 @@ func TestBeginGoesOnWhateverFails(t *testing.T) {
 		r.Begin()
 		pass(time.Hour)
 		r.because(err)
-		r.fake.Heal()
+		r.fake.Recover()
 		r.stamps(2 * time.Second)
 		r.logged(`level=WARN, msg="worker ID not acquired, trying again", trying_until="it succeeds"`,
 			`level=WARN, msg="worker ID acquired", after=1h0m`)

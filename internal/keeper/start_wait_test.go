@@ -133,13 +133,13 @@ func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
 
 // A window that opens in years is no reason to wait in silence.
 func TestLogTellsOfAWindowThatOpensInYears(t *testing.T) {
-	const acquired, late = "worker ID acquired", `level=WARN, ` +
+	const acquired, delay = "worker ID acquired", `level=WARN, ` +
 		`msg="the window opens later than any right clock can have pushed it, worker_id=0, opens=`
 	declared := coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}
 	type window struct {
 		opens time.Duration
 		rules coord.LeaseRules
-		late  bool
+		delay bool
 	}
 	each(t, map[string]window{
 		"soon":     {horizon + ttl, coord.LeaseRules{}, false},
@@ -151,8 +151,8 @@ func TestLogTellsOfAWindowThatOpensInYears(t *testing.T) {
 		opens := scale.Tick(time.Now().Add(c.opens).UnixMicro())
 		f.RaiseFloor(opens - 1)
 		r.start()
-		if c.late {
-			r.logged(acquired, late+moment(opens))
+		if c.delay {
+			r.logged(acquired, delay+moment(opens))
 		} else {
 			r.logged(acquired)
 		}

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long a goroutine may take to end, on however slow a machine.
-const patience = time.Minute
+// timeout is how long a goroutine may take to end, on however slow a machine.
+const timeout = time.Minute
 
 // Tests is what this package runs: a [testing.M], or one with something around it.
 type Tests interface{ Run() (code int) }
@@ -24,7 +24,7 @@ type Tests interface{ Run() (code int) }
 func Main(m Tests, allowed ...string) { os.Exit(Run(m, allowed...)) }
 
 // Run is Main without the end of the program. It returns the exit code.
-func Run(m Tests, allowed ...string) int { return run(m, patience, allowed) }
+func Run(m Tests, allowed ...string) int { return run(m, timeout, allowed) }
 
 func run(m Tests, limit time.Duration, allowed []string) int {
 	code := m.Run()

@@ -41,11 +41,13 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for allowed, want := range map[string]bool{"": true, "some.other": true, "github.com/unalike-id/unalike/internal/leaktest.forgotten": false} {
+	for allowed, want := range map[string]bool{"": true, "some.other": true,
+		"github.com/unalike-id/unalike/internal/leaktest.forgotten": false} {
 		cmd := exec.CommandContext(t.Context(), path, "-test.run=^TestPatience$", "-test.short")
 		cmd.Env = append(os.Environ(), planted+"="+allowed)
 		out, err := cmd.CombinedOutput()
-		if !strings.Contains(string(out), "PASS") || (err != nil) != want || strings.Contains(string(out), "leaktest.forgotten") != want {
+		if !strings.Contains(string(out), "PASS") || (err != nil) != want ||
+			strings.Contains(string(out), "leaktest.forgotten") != want {
 			t.Errorf("with %q allowed: %v:\n%s", allowed, err, out)
 		}
 	}
@@ -57,7 +59,7 @@ func TestPatience(t *testing.T) {
 		return
 	}
 	go time.Sleep(2 * time.Second) // longer than a look takes
-	if err := leftOver(patience, nil); err != nil {
+	if err := leftOver(timeout, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -71,7 +73,8 @@ func TestEveryPackage(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() != ".." && (d.Name() == "testdata" || d.Name() == "benchmarks" || strings.HasPrefix(d.Name(), ".") || hasModule(at)):
+		case d.IsDir() && d.Name() != ".." && (d.Name() == "testdata" || d.Name() == "benchmarks" ||
+			strings.HasPrefix(d.Name(), ".") || hasModule(at)):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(at, ".go"):
 			return nil
@@ -118,7 +121,8 @@ func startsGoroutine(n ast.Node) string {
 		return "a go statement"
 	}
 	if call, ok := n.(*ast.CallExpr); ok {
-		if f, ok := call.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Go" || f.Sel.Name == "AfterFunc") {
+		if f, ok := call.Fun.(*ast.SelectorExpr); ok &&
+			(f.Sel.Name == "Go" || f.Sel.Name == "AfterFunc") {
 			return "a call of " + f.Sel.Name
 		}
 	}

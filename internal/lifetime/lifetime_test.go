@@ -38,7 +38,10 @@ func TestEnd(t *testing.T) {
 			t.Errorf("the call under way: %v; want %v", err, coord.ErrClosed)
 		}
 		called := false
-		err := l.Do(context.Background(), "wait", func(context.Context) error { called = true; return nil })
+		err := l.Do(context.Background(), "wait", func(context.Context) error {
+			called = true
+			return nil
+		})
 		if called || !errors.Is(err, coord.ErrClosed) {
 			t.Errorf("a call after End: called %v, %v", called, err)
 		}
@@ -61,7 +64,10 @@ func TestErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if err := l.Do(ctx, "renew", func(context.Context) error { t.Error("called"); return nil }); !errors.Is(err, cause) {
+	if err := l.Do(ctx, "renew", func(context.Context) error {
+		t.Error("called")
+		return nil
+	}); !errors.Is(err, cause) {
 		t.Errorf("the error of a context that is over: %v", err)
 	}
 }

@@ -26,14 +26,16 @@ func (s Settings) Resolve(maxHorizon, skewBound time.Duration) (Settings, error)
 		s.SkewBound = skewBound
 	}
 	if s.SkewBound < 0 || s.SkewBound >= maxHorizon {
-		return s, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, s.SkewBound, maxHorizon)
+		return s, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid,
+			s.SkewBound, maxHorizon)
 	}
 	if s.Clock == nil {
 		s.Clock = clock.System()
 	}
 	s.Logger = logs.Or(s.Logger)
 	if l := s.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return s, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+		return s, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero "+
+			"here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
 	}
 	return s, nil
 }
@@ -55,7 +57,8 @@ func Ahead(req coord.Request, limit time.Duration) (ahead time.Duration, further
 	}
 	ticks := req.Until - req.Now
 	longest := int64(math.MaxInt64) / 1000 / req.Scale.Unit
-	return time.Duration(min(ticks, longest)*req.Scale.Unit) * time.Microsecond, ticks > req.Scale.TicksUp(limit.Microseconds())
+	return time.Duration(min(ticks, longest)*req.Scale.Unit) * time.Microsecond,
+		ticks > req.Scale.TicksUp(limit.Microseconds())
 }
 
 // Undeclared is the error of a window that is to reach further ahead than a namespace allows,
@@ -65,7 +68,8 @@ func Undeclared(ahead, longest time.Duration, where string) error {
 	if longest > 0 {
 		says, after = fmt.Sprintf("has %v at most", longest), ", which may follow this one (--after)"
 	}
-	return fmt.Errorf("%w: Horizon is %v, and %s %s; declare a new one with 'unalike init --max-horizon %v'%s",
+	return fmt.Errorf("%w: Horizon is %v, and %s %s; declare a new one with 'unalike init "+
+		"--max-horizon %v'%s",
 		coord.ErrInvalid, ahead, where, says, ahead, after)
 }
 
@@ -76,10 +80,13 @@ func CheckDeclared(maxHorizon time.Duration, rules coord.LeaseRules, why string)
 	case maxHorizon == 0:
 		return nil
 	case rules.MaxDeclared == 0:
-		return fmt.Errorf("%w: MaxHorizon is %v; here every namespace has %v, because %s; leave it out, or use etcd, ZooKeeper, PostgreSQL or MySQL",
+		return fmt.Errorf("%w: MaxHorizon is %v; here every namespace has %v, because %s; leave it out, "+
+			"or use etcd, ZooKeeper, PostgreSQL or MySQL",
 			coord.ErrInvalid, maxHorizon, rules.MaxHorizon, why)
-	case maxHorizon <= rules.MaxHorizon || maxHorizon > rules.MaxDeclared || maxHorizon%time.Millisecond != 0:
-		return fmt.Errorf("%w: MaxHorizon is %v; it is more than %v, which every namespace has, at most %v, and in whole milliseconds",
+	case maxHorizon <= rules.MaxHorizon || maxHorizon > rules.MaxDeclared ||
+		maxHorizon%time.Millisecond != 0:
+		return fmt.Errorf("%w: MaxHorizon is %v; it is more than %v, which every namespace has, at most "+
+			"%v, and in whole milliseconds",
 			coord.ErrInvalid, maxHorizon, rules.MaxHorizon, rules.MaxDeclared)
 	}
 	return nil

@@ -28,7 +28,7 @@ type queue struct {
 	mu      sync.Mutex
 	records []record
 	writing bool // a goroutine is in write
-	late    bool // a caller has waited in vain since that goroutine began
+	overdue bool // a caller has waited in vain since that goroutine began
 	dropped int
 }
 
@@ -63,14 +63,14 @@ func (o outbox) Handle(ctx context.Context, r slog.Record) error {
 	case <-e.written:
 	case <-t.C:
 		o.mu.Lock()
-		o.late = o.writing
+		o.overdue = o.writing
 		o.mu.Unlock()
 	}
 	return nil
 }
 
 // add queues a record, and reports whether nobody is to wait for it.
-func (q *queue) add(e record) (late bool) {
+func (q *queue) add(e record) (overdue bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.records) >= maxQueued {
@@ -82,7 +82,7 @@ func (q *queue) add(e record) (late bool) {
 		q.writing = true
 		go q.write()
 	}
-	return q.late
+	return q.overdue
 }
 
 // write calls the handlers until no record is left.
@@ -90,7 +90,7 @@ func (q *queue) write() {
 	for {
 		q.mu.Lock()
 		if len(q.records) == 0 {
-			q.writing, q.late = false, false
+			q.writing, q.overdue = false, false
 			q.mu.Unlock()
 			return
 		}
@@ -100,7 +100,8 @@ func (q *queue) write() {
 		_ = e.to.Handle(e.ctx, e.is)
 		close(e.written)
 		if dropped > 0 {
-			r := slog.NewRecord(e.is.Time, slog.LevelWarn, "the log handler is too slow, records were dropped", 0)
+			r := slog.NewRecord(e.is.Time, slog.LevelWarn,
+				"the log handler is too slow, records were dropped", 0)
 			r.AddAttrs(slog.Int("records", dropped))
 			_ = e.to.Handle(e.ctx, r)
 		}

@@ -12,12 +12,12 @@ const Quiet = 700 * time.Millisecond
 // whether it did.
 func Waiting(l *slog.Logger, f func(), msg string, attrs ...any) (said bool) {
 	written := make(chan struct{})
-	late := time.AfterFunc(Quiet, func() {
+	timer := time.AfterFunc(Quiet, func() {
 		defer close(written)
 		l.Warn(msg, attrs...)
 	})
 	f()
-	if late.Stop() {
+	if timer.Stop() {
 		return false
 	}
 	<-written

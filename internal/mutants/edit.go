@@ -103,7 +103,8 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 }
 
 // change returns what a mutant takes out of a statement and what it puts there.
-func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string, _ error) {
+func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string,
+	_ error) {
 	if a, b, ok := strings.Cut(how, " => "); ok {
 		old = only(node, a)
 		return old, b, unless(old != nil)
@@ -176,7 +177,10 @@ func condition(node ast.Node) ast.Expr {
 
 // one is the first of several expressions that compares something, or the only one.
 func one(list []ast.Expr) ast.Expr {
-	if i := slices.IndexFunc(list, func(e ast.Expr) bool { _, ok := e.(*ast.BinaryExpr); return ok }); i >= 0 {
+	if i := slices.IndexFunc(list, func(e ast.Expr) bool {
+		_, ok := e.(*ast.BinaryExpr)
+		return ok
+	}); i >= 0 {
 		return list[i]
 	}
 	if len(list) == 1 {

@@ -44,7 +44,8 @@ func readList(path string) ([]mutant, error) {
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[1:] {
 		f := strings.Split(line, "\t")
 		if len(f) != 5 || seen[f[0]] {
-			return nil, fmt.Errorf("%s, line %d: want name, edit, package, tests and what breaks, and each name once: %q",
+			return nil, fmt.Errorf("%s, line %d: want name, edit, package, tests and what breaks, and each "+
+				"name once: %q",
 				path, i+2, line)
 		}
 		seen[f[0]] = true
@@ -65,7 +66,8 @@ func readList(path string) ([]mutant, error) {
 // find notes the file of each mutant, which has its marker. A mutant without a marker, and a
 // marker without a mutant, are errors.
 func find(root string, all []mutant) error {
-	cmd := exec.Command("git", "grep", "-I", "-o", "mutant:[a-z0-9-]*$", "--", "*.go", "*.lua", "*.sql", ":!internal/mutants")
+	cmd := exec.Command("git", "grep", "-I", "-o", "mutant:[a-z0-9-]*$", "--", "*.go", "*.lua",
+		"*.sql", ":!internal/mutants")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

@@ -58,7 +58,8 @@ func hasTest(t *testing.T, dir, name string) bool {
 // TestBadList: a line that lacks a field, and a name that comes twice, are refused.
 func TestBadList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list.tsv")
-	for _, lines := range []string{"a\tdrop\tp\tTestP", "a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2"} {
+	for _, lines := range []string{"a\tdrop\tp\tTestP",
+		"a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2"} {
 		if err := os.WriteFile(path, []byte("names\n"+lines+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,8 @@ func TestOrder(t *testing.T) {
 		return out
 	}
 	if got := names("1", "x/c.go", "y/y_test.go"); !strings.HasPrefix(got, "abc") {
-		t.Errorf("%q; want a, whose test's package changed, and b and c, beside whose test a file did", got)
+		t.Errorf("%q; want a, whose test's package changed, and b and c, beside whose test a file did",
+			got)
 	}
 	seen := map[string]bool{}
 	for _, head := range strings.Split("123456789", "") {

@@ -85,7 +85,8 @@ func history(ctx context.Context, root string) (head string, files []string) {
 		out, _ := cmd.Output() // a clone may lack the history: no file is preferred then
 		return strings.Fields(string(out))
 	}
-	return strings.Join(git("rev-parse", "HEAD"), ""), git("diff", "--name-only", fmt.Sprintf("HEAD~%d", recent))
+	return strings.Join(git("rev-parse", "HEAD"), ""),
+		git("diff", "--name-only", fmt.Sprintf("HEAD~%d", recent))
 }
 
 // order puts the mutants first whose file, or a file beside their test, was changed, and the
@@ -154,7 +155,8 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 		})
 	}
 	wg.Wait()
-	fmt.Printf("%d mutants of %d tried in %.0f s, %d not noticed\n", next, len(all), time.Since(began).Seconds(), failed)
+	fmt.Printf("%d mutants of %d tried in %.0f s, %d not noticed\n", next, len(all),
+		time.Since(began).Seconds(), failed)
 	if failed > 0 {
 		return fmt.Errorf("%d mutants are not noticed, see above", failed)
 	}

@@ -40,7 +40,8 @@ func (m *mutant) verdict(t test, r result) error {
 		if m.hangs {
 			return nil
 		}
-		return fmt.Errorf("%v did not end; a mutant whose effect is a hang says so (hangs)\n%s", t, r.output)
+		return fmt.Errorf("%v did not end; a mutant whose effect is a hang says so (hangs)\n%s", t,
+			r.output)
 	case !r.ended("FAIL", t):
 		return fmt.Errorf("%v neither passed nor failed: %w\n%s", t, r.err, r.output)
 	}

@@ -1,6 +1,7 @@
-// Command platforms checks the types of every package, tests included, for platforms that this machine is not: what does
-// not compile there is found without a compiler, in seconds instead of minutes. What a linker or an assembler would find
-// is not; scripts/cross builds the command for that.
+// Command platforms checks the types of every package, tests included, for platforms that this
+// machine is not: what does not compile there is found without a compiler, in seconds instead of
+// minutes. What a linker or an assembler would find is not; scripts/cross builds the command for
+// that.
 //
 //	go run ./internal/platforms [-C FOLDER] GOOS/GOARCH...
 package main
@@ -68,14 +69,16 @@ func check(folder, platform string) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{fset: token.NewFileSet(), sizes: types.SizesFor(build.Default.Compiler, arch), done: map[string]*types.Package{"unsafe": types.Unsafe}}
+	c := &checker{fset: token.NewFileSet(), sizes: types.SizesFor(build.Default.Compiler, arch),
+		done: map[string]*types.Package{"unsafe": types.Unsafe}}
 	for _, p := range packages {
 		c.check(p)
 	}
 	return c.mistakes, nil
 }
 
-// list returns the packages of a module, with their tests and all that they import, which comes first.
+// list returns the packages of a module, with their tests and all that they import, which comes
+// first.
 func list(folder, system, arch string) ([]*listed, error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./...") //nolint:noctx // it takes a second
 	cmd.Dir = folder
@@ -128,7 +131,8 @@ func (c *checker) check(p *listed) {
 		c.mistakes = append(c.mistakes, errors.New(p.Error.Err))
 		return
 	}
-	if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") { // the latter is the go command's own
+	if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") {
+		// the latter is the go command's own
 		return
 	}
 	ours := p.Module != nil && p.Module.Main
@@ -151,6 +155,7 @@ func (c *checker) check(p *listed) {
 		}
 		files = append(files, f)
 	}
-	path, _, _ := strings.Cut(p.ImportPath, " ")                     // the rest says for which tests it is
+	// the rest says for which tests it is
+	path, _, _ := strings.Cut(p.ImportPath, " ")
 	c.done[p.ImportPath], _ = config.Check(path, c.fset, files, nil) // mistakes are collected above
 }

@@ -51,7 +51,8 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (g coord.G
 		return g, err
 	}
 	defer c.leave(t)
-	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: lifetime.Now(), refused: refusals{}}
+	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req),
+		began: lifetime.Now(), refused: refusals{}}
 	if err = c.insist(ctx, func() error {
 		v, err := a.round(ctx)
 		switch {
@@ -96,7 +97,9 @@ func (c *Coordinator) callersAhead(req coord.Request) int64 {
 
 // clock is the caller's clock with which it has asked. That it was set since makes the
 // window no other one than was asked for.
-func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() } //mutant:asked-clock
+//
+//mutant:asked-clock
+func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() }
 
 // round makes one attempt, from the first call to the last.
 func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
@@ -117,12 +120,13 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	case !a.sv.Meta.There():
 		return nil, a.checkDeclared(a.req, a.sv.Meta)
 	case meta.Fingerprint != a.req.Fingerprint:
-		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: meta.Fingerprint, Wanted: a.req.Fingerprint}
-	case a.detector.memory().lost != "":
-		return nil, cmp.Or(a.heal(ctx, a.s, a.clock()), errAgain)
+		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: meta.Fingerprint,
+			Wanted: a.req.Fingerprint}
+	case a.detector.observation().lost != "":
+		return nil, cmp.Or(a.raiseIfLost(ctx, a.s, a.clock()), errAgain)
 	case free: // with a wrong clock, a window would reach far into the future
-		if reach := a.reach(a.s, meta); meta.Closed() || meta.tooFar(reach) {
-			return nil, meta.Quarantined(a.set.Namespace, reach)
+		if farthest := a.farthest(a.s, meta); meta.Closed() || meta.tooFar(farthest) {
+			return nil, meta.Quarantined(a.set.Namespace, farthest)
 		}
 		now := a.clock()
 		if err := a.checkClock(a.sv, now); err != nil {
@@ -150,7 +154,8 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 // namespace, which would not be declared with it, but the one again that is remembered.
 func (a *acquisition) ask() Ask {
 	ask := Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers}
-	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.detector.memory().meta.Nonce != "" {
+	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long ||
+		a.detector.observation().meta.Nonce != "" {
 		ask = a.making(ask, NewMeta(SpaceOf(a.req)), false)
 	}
 	return ask
@@ -161,7 +166,7 @@ func (a *acquisition) ask() Ask {
 // The error is that of the first if none of them can.
 func (a *acquisition) pick(ctx context.Context) (*View, error) {
 	last := Candidate{a.sv.Last, a.sv.LastSlot.Record}
-	if a.sv.LastSlot.There() && a.lastIsFree() && a.unusable(last) == nil && a.late(last) == 0 {
+	if a.sv.LastSlot.There() && a.lastIsFree() && a.unusable(last) == nil && a.opensLater(last) == 0 {
 		a.slots = map[int]Entry[Slot]{last.ID: a.sv.LastSlot}
 		if v, err := a.take(ctx, []Candidate{last}); v != nil || err != nil {
 			return v, err
@@ -217,7 +222,8 @@ func (a *acquisition) reject(id int, why error) {
 
 // spoilt is reject for what belongs to a slot and is damaged.
 func (a *acquisition) spoilt(id int, why error) {
-	a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", id, "error", why)
+	a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace,
+		"worker_id", id, "error", why)
 	a.reject(id, why)
 }
 
@@ -240,18 +246,20 @@ func (a *acquisition) probe(ctx context.Context, free []int) (usable []Candidate
 			usable = append(usable, cand)
 		}
 	}
-	slices.SortStableFunc(usable, func(x, y Candidate) int { return cmp.Compare(a.late(x), a.late(y)) })
+	slices.SortStableFunc(usable, func(x, y Candidate) int {
+		return cmp.Compare(a.opensLater(x), a.opensLater(y))
+	})
 	return usable, nil
 }
 
 // unusable is [Candidate.Unusable] by the survey, and late is [Candidate.Late].
 func (a *acquisition) unusable(cand Candidate) error {
 	meta := a.sv.Meta.Record
-	return cand.Unusable(meta, a.req, meta.Ward(a.clock(), a.limits()))
+	return cand.Unusable(meta, a.req, meta.WindowLimit(a.clock(), a.limits()))
 }
 
-func (a *acquisition) late(cand Candidate) int64 {
-	return cand.Late(a.sv.Meta.Record.Floor, a.req.OpenBy)
+func (a *acquisition) opensLater(cand Candidate) int64 {
+	return cand.OpensLater(a.sv.Meta.Record.Floor, a.req.OpenBy)
 }
 
 // take grants the first of the candidates that is still free, each in one atomic step. It
@@ -264,7 +272,7 @@ func (a *acquisition) take(ctx context.Context, candidates []Candidate) (*View, 
 		slot := cand.Granted(sv.Meta.Record, req, a.clock())
 		change := Change{
 			Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
-			Slot:   &slot, Owner: OwnerTaken, Token: req.Token, Settle: sv.Origin == "",
+			Slot:   &slot, Owner: OwnerTaken, Token: req.Token, NoteLineage: sv.Origin == "",
 		}
 		out, unsound, err := a.commit(ctx, a.s, change, nil)
 		damage := a.refused.damage(change, out, sv.Last)

@@ -28,24 +28,31 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	if err := fresh.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
-	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session, refused refusals) error {
-		sv, err := c.survey(ctx, s, c.making(Ask{}, fresh, true))
-		if err != nil {
-			return err
-		}
-		meta := sv.Meta.Record
-		switch {
-		case meta.Fingerprint != space.Fingerprint:
-			return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
-		case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
-			return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
-				coord.ErrInvalid, c.set.Namespace, meta.Horizon(c.set.MaxHorizon), max(space.MaxHorizon, c.set.MaxHorizon))
-		case sv.Slots > 0:
-			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
-		}
-		meta = meta.declaredNew()
-		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Unused: true, Settle: true}, refused))
-	})
+	return c.admin(ctx, "declare the namespace new",
+		func(ctx context.Context, s Session, refused refusals) error {
+			sv, err := c.survey(ctx, s, c.making(Ask{}, fresh, true))
+			if err != nil {
+				return err
+			}
+			meta := sv.Meta.Record
+			switch {
+			case meta.Fingerprint != space.Fingerprint:
+				return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: meta.Fingerprint,
+					Wanted: space.Fingerprint}
+			case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
+				return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be "+
+					"declared with %v; that is fixed: use the stored one, or declare another namespace, which "+
+					"can follow this one",
+					coord.ErrInvalid, c.set.Namespace, meta.Horizon(c.set.MaxHorizon),
+					max(space.MaxHorizon, c.set.MaxHorizon))
+			case sv.Slots > 0:
+				return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use "+
+					"another namespace", coord.ErrInvalid)
+			}
+			meta = meta.declaredNew()
+			return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Unused: true,
+				NoteLineage: true}, refused))
+		})
 }
 
 // Quarantine implements [coord.Admin]. With the zero time the operator says that the back
@@ -53,25 +60,29 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 // raise the floor again. If this machine's clock differs from the back end's, it is refused
 // with a [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	return c.changeFloor(ctx, "raise the floor", c.floorClock, func(meta Meta, now int64) (Meta, error) {
-		if until.IsZero() {
-			return meta.AfterLoss(c.detector.memory().meta, now, c.limits()), nil
-		}
-		return meta.Quarantine(until)
-	})
+	return c.changeFloor(ctx, "raise the floor", c.floorClock,
+		func(meta Meta, now int64) (Meta, error) {
+			if until.IsZero() {
+				return meta.AfterLoss(c.detector.observation().meta, now, c.limits()), nil
+			}
+			return meta.Quarantine(until)
+		})
 }
 
 // Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	return c.changeFloor(ctx, "lower the floor", c.lowerClock, func(meta Meta, now int64) (Meta, error) {
-		return meta.Lowered(now, c.limits())
-	})
+	return c.changeFloor(ctx, "lower the floor", c.lowerClock,
+		func(meta Meta, now int64) (Meta, error) {
+			return meta.Lowered(now, c.limits())
+		})
 }
 
 // changeFloor changes the namespace's record by an operator's wish and by a clock, and returns
 // the floor that holds then. Nothing is written if nothing changes, or if this machine's clock
 // is wrong.
-func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s Session, sv *Survey, now int64) (int64, error), change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
+func (c *Coordinator) changeFloor(ctx context.Context, what string,
+	clock func(s Session, sv *Survey, now int64) (int64, error),
+	change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
 	var floor time.Time
 	err := c.admin(ctx, what, func(ctx context.Context, s Session, refused refusals) error {
 		sv, err := c.survey(ctx, s, Ask{})
@@ -90,39 +101,44 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 			return err
 		}
 		//mutant:closing-records
-		if c.detector.memory().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
+		if c.detector.observation().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
 			// What was noticed goes on record first: under a floor that is higher, nothing else
 			// tells how far the windows reach that were lost.
-			return cmp.Or(c.heal(ctx, s, 0), errAgain)
+			return cmp.Or(c.raiseIfLost(ctx, s, 0), errAgain)
 		}
 		//mutant:close-again
-		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record && !meta.Closed() { // which may not be all over yet
+		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record && !meta.Closed() {
+			// which may not be all over yet
 			return nil
 		}
-		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
+		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta,
+			NoteLineage: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
 	})
 	return floor, err
 }
 
 // errNoNamespace is the error of a change to a namespace that is not there.
-var errNoNamespace = fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+var errNoNamespace = fmt.Errorf("%w: there is no such namespace; declare it with Init first",
+	coord.ErrInvalid)
 
 // Retire implements [coord.Admin].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	if workerID < 0 || workerID > math.MaxInt32 {
-		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID, math.MaxInt32)
+		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID,
+			math.MaxInt32)
 	}
-	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session, refused refusals) error {
-		v, err := c.look(ctx, s, workerID, "", nil)
-		if err != nil {
-			return err
-		}
-		change, already, err := planRetire(v, workerID, c.now())
-		if already || err != nil {
-			return err
-		}
-		return done(c.replace(ctx, s, change, refused))
-	})
+	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID),
+		func(ctx context.Context, s Session, refused refusals) error {
+			v, err := c.look(ctx, s, workerID, "", nil)
+			if err != nil {
+				return err
+			}
+			change, already, err := planRetire(v, workerID, c.now())
+			if already || err != nil {
+				return err
+			}
+			return done(c.replace(ctx, s, change, refused))
+		})
 }
 
 // done is the error of a change: errAgain if something else was changed meanwhile.
@@ -135,7 +151,8 @@ func done(out Outcome, err error) error {
 
 // admin makes a change to the namespace in a session that ends with it. The change is
 // made again if something else was changed meanwhile.
-func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session, refusals) error) error {
+func (c *Coordinator) admin(ctx context.Context, what string,
+	change func(context.Context, Session, refusals) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
 		refused := refusals{}
 		return c.insist(ctx, func() error { return change(ctx, s, refused) })
@@ -143,7 +160,8 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 }
 
 // visit makes calls for an operator, in a session that ends with them.
-func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, Session) error) error {
+func (c *Coordinator) visit(ctx context.Context, what string,
+	call func(context.Context, Session) error) error {
 	return c.life.Do(ctx, what, func(ctx context.Context) error {
 		return c.operate(func(s Session) error { return call(ctx, s) })
 	})
@@ -193,11 +211,11 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // list reads a listing in a session, and takes note of what it shows.
 func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing, error) {
-	at := c.detector.memory()
+	at := c.detector.observation()
 	l, err := s.List(ctx, slots)
 	//mutant:listed
 	if err == nil && l.Number != 0 { // else it may be older than what was seen before
-		c.detector.learn(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s))
+		c.detector.observe(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s))
 	}
 	return l, err
 }

@@ -12,9 +12,13 @@ import (
 // puts that on record: above the end of the layout no floor tells of them, and whoever
 // follows the namespace would begin below.
 func TestClosingRecordsALoss(t *testing.T) {
-	for name, closer := range map[string]func(*memstore.Server, *protocol.Coordinator) *protocol.Coordinator{
-		"by who has seen more": func(_ *memstore.Server, c *protocol.Coordinator) *protocol.Coordinator { return c },
-		"by who sees another lineage": func(s *memstore.Server, _ *protocol.Coordinator) *protocol.Coordinator {
+	for name, closer := range map[string]func(*memstore.Server,
+		*protocol.Coordinator) *protocol.Coordinator{
+		"by who has seen more": func(_ *memstore.Server, c *protocol.Coordinator) *protocol.Coordinator {
+			return c
+		},
+		"by who sees another lineage": func(s *memstore.Server,
+			_ *protocol.Coordinator) *protocol.Coordinator {
 			s.Move("b")
 			return process(t, s)
 		},
@@ -27,7 +31,8 @@ func TestClosingRecordsALoss(t *testing.T) {
 			g = mustRenew(t, c, g, 60_000)
 			restore()
 			c = closer(server, c)
-			if _, err := c.Quarantine(t.Context(), time.UnixMicro(space.Scale.Micro(space.LastTick))); err != nil {
+			if _, err := c.Quarantine(t.Context(),
+				time.UnixMicro(space.Scale.Micro(space.LastTick))); err != nil {
 				t.Fatal(err)
 			}
 			n, err := c.Inspect(t.Context())

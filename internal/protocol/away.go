@@ -36,7 +36,8 @@ const lateness, overdue = 5 * time.Second, time.Second
 // listen returns when the leases end of holders of whom nothing was heard in their time, by a
 // clock, nor since the silence began; 0: there are none. If the clock agrees with none of the
 // holders, differs is the error of one.
-func (q silence) listen(now map[int]life, clock Span, bound time.Duration) (ends int64, differs *coord.ClockSkewError) {
+func (q silence) listen(now map[int]life, clock Span,
+	bound time.Duration) (ends int64, differs *coord.ClockSkewError) {
 	agree := false
 	for _, id := range slices.Sorted(maps.Keys(now)) {
 		mark, when := now[id].mark, now[id].when
@@ -48,7 +49,8 @@ func (q silence) listen(now map[int]life, clock Span, bound time.Duration) (ends
 			agree = true
 			continue
 		}
-		if was := q[id]; was.mark == mark && clock.Low > when.High && clock.Low <= was.ends+lateness.Microseconds() {
+		if was := q[id]; was.mark == mark && clock.Low > when.High && clock.Low <= was.ends+
+			lateness.Microseconds() {
 			ends = max(ends, was.ends, clock.Low+overdue.Microseconds()) //mutant:silent-holders
 		}
 		differs, _ = err.(*coord.ClockSkewError) //nolint:errorlint // it is made by CheckClock
@@ -67,7 +69,8 @@ func (sv *Survey) marks() map[int]life {
 			continue
 		}
 		if m, err := h.Mark(); err == nil {
-			all[h.Worker] = life{fmt.Sprint(h.Changed), Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
+			all[h.Worker] = life{fmt.Sprint(h.Changed),
+				Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
 		}
 	}
 	return all
@@ -127,4 +130,6 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, now 
 }
 
 // unheard is why nothing is granted while holders show no sign of life.
-const unheard = "holders have not renewed within their TTL and their leases stand, so that the back end was away, or an old copy of its data was put back; as soon as they renew, the wait is over"
+const unheard = "holders have not renewed within their TTL and their leases stand, so that the " +
+	"back end was away, or an old copy of its data was put back; as soon as they renew, the " +
+	"wait is over"

@@ -19,7 +19,8 @@ func outlives(s *protocol.Settings) { s.Outlives = true }
 // for long. A newcomer is granted nothing before their holders have renewed, which notice, or the
 // leases have ended.
 func TestNewcomersWait(t *testing.T) {
-	for name, clock := range map[string]func() int64{"no clock": nil, "a clock": (&shifted{}).UnixMicro} {
+	for name, clock := range map[string]func() int64{"no clock": nil,
+		"a clock": (&shifted{}).UnixMicro} {
 		for _, lives := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				inOurTime(t, func(t *testing.T) {
@@ -38,12 +39,14 @@ func TestNewcomersWait(t *testing.T) {
 					for range 2 {
 						_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
 						q, ok := errors.AsType[*coord.QuarantinedError](err)
-						if !ok || !strings.Contains(q.Reason, "old copy") || q.Until.Sub(asked).Round(time.Second) != time.Minute {
+						if !ok || !strings.Contains(q.Reason, "old copy") ||
+							q.Until.Sub(asked).Round(time.Second) != time.Minute {
 							t.Fatalf("a newcomer beside a lease that is old: %v", err)
 						}
 					}
 					if lives {
-						if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err, coord.ErrQuarantined) {
+						if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
+							coord.ErrQuarantined) {
 							t.Fatalf("the holder does not notice: %v", err)
 						}
 					} else {
@@ -55,7 +58,8 @@ func TestNewcomersWait(t *testing.T) {
 					}
 					time.Sleep(10 * time.Second)
 					restore()
-					if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives && !strings.Contains(fmt.Sprint(err), "old copy") {
+					if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives &&
+						!strings.Contains(fmt.Sprint(err), "old copy") {
 						t.Errorf("once more, after the same copy: %v", err)
 					}
 				})
@@ -93,7 +97,8 @@ func TestClockThatAgreesWithNobody(t *testing.T) {
 			})
 			req := wants("late")
 			req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
-			if g, err := c.Acquire(t.Context(), req); errors.Is(err, coord.ErrClockSkew) != tt.refused || (err != nil) != tt.refused {
+			if g, err := c.Acquire(t.Context(), req); errors.Is(err, coord.ErrClockSkew) != tt.refused ||
+				(err != nil) != tt.refused {
 				t.Errorf("%+v: %v, %v", tt, g, err)
 			}
 		})
@@ -115,7 +120,8 @@ func TestNewcomersOfAnotherShareWait(t *testing.T) {
 		restore()
 		newcomer, _ := tap(t, server, nil, outlives)
 		for _, share := range shares {
-			if g, err := newcomer.Acquire(t.Context(), within("newcomer", share)); !errors.Is(err, coord.ErrQuarantined) {
+			if g, err := newcomer.Acquire(t.Context(), within("newcomer", share)); !errors.Is(err,
+				coord.ErrQuarantined) {
 				t.Errorf("beside a lease of the share %v that is old: %v, %v", share, g, err)
 			}
 		}
@@ -132,7 +138,8 @@ func TestLatestClockCounts(t *testing.T) {
 		req.Now, req.Until = req.Now+20_000, req.Until+20_000
 		mustAcquire(t, ahead, req)
 		g, _ := lossDealtWith(t, server, process(t, server))
-		if want := wants("").Now + (2*time.Minute + 21*time.Second).Milliseconds(); server.Meta().Floor < want-1000 {
+		if want := wants("").Now + (2*time.Minute +
+			21*time.Second).Milliseconds(); server.Meta().Floor < want-1000 {
 			t.Errorf("the floor after the loss of %v is %d; want about %d", g, server.Meta().Floor, want)
 		}
 	})
@@ -159,7 +166,8 @@ func TestCallersClockCounts(t *testing.T) {
 				restore()
 			}
 		}
-		if want := wants("").Now + ahead + (2*time.Minute + time.Second).Milliseconds(); server.Meta().Floor < want {
+		if want := wants("").Now + ahead +
+			(2*time.Minute + time.Second).Milliseconds(); server.Meta().Floor < want {
 			t.Errorf("the floor after the loss is %d; want %d", server.Meta().Floor, want)
 		}
 	})
@@ -185,7 +193,8 @@ func TestFloorThatIsTooFar(t *testing.T) {
 		_, renewed := p.Renew(t.Context(), held, held.NotAfter+1)
 		_, acquired := p.Acquire(t.Context(), within("new", coord.Range{First: 3, Count: 1}))
 		for _, err := range []error{renewed, acquired} {
-			if !errors.Is(err, coord.ErrQuarantined) || !strings.Contains(err.Error(), "'unalike quarantine --lower'") {
+			if !errors.Is(err, coord.ErrQuarantined) ||
+				!strings.Contains(err.Error(), "'unalike quarantine --lower'") {
 				t.Errorf("under a floor that is a day ahead: %v", err)
 			}
 		}

@@ -36,7 +36,8 @@ func TestFloorSeenBetweenLosses(t *testing.T) {
 		st.tap = nil
 		notices(t, p, g)
 		if got := server.Meta(); got.Base < want || got.Floor < want || got.Loss.Nonce == "" {
-			t.Errorf("an operator has raised the floor to %d, and after the loss of that it is %+v", want, got)
+			t.Errorf("an operator has raised the floor to %d, and after the loss of that it is %+v", want,
+				got)
 		}
 	})
 }
@@ -87,10 +88,12 @@ func TestNoticedInTheMiddle(t *testing.T) {
 		answer string // that is under way
 		call   func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error)
 	}{
-		"Acquire": {"commit", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+		"Acquire": {"commit", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant,
+			error) {
 			return c.Acquire(t.Context(), wants("new"))
 		}},
-		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant,
+			error) {
 			return c.Acquire(t.Context(), wants("p"))
 		}},
 		"Renew":                         {"commit", renew},
@@ -127,7 +130,8 @@ func TestNoticedInTheMiddle(t *testing.T) {
 					return err
 				}
 				h, err := tt.call(t, c, g)
-				if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor || err != nil && !errors.Is(err, coord.ErrQuarantined) {
+				if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor ||
+					err != nil && !errors.Is(err, coord.ErrQuarantined) {
 					t.Errorf("%v, %v; the floor is %d", h, err, floor)
 				}
 			})

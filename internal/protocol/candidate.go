@@ -14,29 +14,38 @@ type Candidate struct {
 }
 
 // opens is NotBefore of the next grant.
-func (c Candidate) opens(floor int64) int64 { return max(c.Slot.NotAfter, floor) } //mutant:grant-floor
+//
+//mutant:grant-floor
+func (c Candidate) opens(floor int64) int64 { return max(c.Slot.NotAfter, floor) }
 
-// Late is 0 for a window that opens in time, and otherwise grows with the tick.
-func (c Candidate) Late(floor, openBy int64) int64 {
+// OpensLater is 0 for a window that opens in time, and otherwise grows with the tick.
+func (c Candidate) OpensLater(floor, openBy int64) int64 {
 	return max(c.opens(floor)-max(openBy, 0), 0)
 }
 
 // Unusable tells why a candidate cannot be granted, if it cannot. Reach is the tick
 // beyond which no right clock can have pushed a window.
-func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
+func (c Candidate) Unusable(meta Meta, req coord.Request, farthest int64) error {
 	switch {
 	case c.Slot.Retired:
-		return fmt.Errorf("%w: worker ID %d was retired and its owner key is gone; retire it again", coord.ErrInvalid, c.ID)
-	case c.Slot.NotAfter > max(meta.Floor, reach):
-		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder with a right clock can have pushed it; retire the worker ID, or set this machine's clock if it is behind",
+		return fmt.Errorf("%w: worker ID %d was retired and its owner key is gone; retire it again",
+			coord.ErrInvalid, c.ID)
+	case c.Slot.NotAfter > max(meta.Floor, farthest):
+		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder "+
+			"with a right clock can have pushed it; retire the worker ID, or set this machine's clock if "+
+			"it is behind",
 			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
 	case meta.Floor == req.LastTick-1:
-		return fmt.Errorf("%w: the floor of the namespace reaches the end of the layout, at %s, so that nothing can be granted; if a wrong clock has raised it, set that clock and lower the floor with Lower",
+		return fmt.Errorf("%w: the floor of the namespace reaches the end of the layout, at %s, so that "+
+			"nothing can be granted; if a wrong clock has raised it, set that clock and lower the "+
+			"floor with Lower",
 			coord.ErrInvalid, Stamp(req.Scale.Micro(req.LastTick)))
 	case c.opens(meta.Floor) > req.LastTick:
-		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
+		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout "+
+			"ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
 	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint: //mutant:slot-layout
-		return fmt.Errorf("%w: the slot of worker ID %d has layout %s and its namespace has %s", coord.ErrInvalid, c.ID, c.Slot.Fingerprint, req.Fingerprint)
+		return fmt.Errorf("%w: the slot of worker ID %d has layout %s and its namespace has %s",
+			coord.ErrInvalid, c.ID, c.Slot.Fingerprint, req.Fingerprint)
 	}
 	return nil
 }
@@ -45,8 +54,10 @@ func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
 func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
 	from := c.opens(meta.Floor)
 	return Slot{
-		Version: Version, Worker: c.ID, Token: req.Token, Identity: req.Identity, Holder: Printable(req.Holder),
-		Generation: c.Slot.Generation + 1, Opened: from, NotBefore: from, NotAfter: max(from, min(req.Until, req.LastTick)),
+		Version: Version, Worker: c.ID, Token: req.Token, Identity: req.Identity,
+		Holder:     Printable(req.Holder),
+		Generation: c.Slot.Generation + 1, Opened: from, NotBefore: from,
+		NotAfter: max(from, min(req.Until, req.LastTick)),
 		LastTick: req.LastTick, Fingerprint: req.Fingerprint,
 		Since: now, Renewed: now, TTL: req.TTL.Milliseconds(),
 	}

@@ -17,7 +17,8 @@ func CheckClock(clock, right Span, bound time.Duration) error {
 		return nil
 	}
 	local := min(max(right.Low, clock.Low), clock.High)
-	return &coord.ClockSkewError{Local: Time(local), Reference: Time(min(max(local, right.Low), right.High)), Max: bound}
+	return &coord.ClockSkewError{Local: Time(local),
+		Reference: Time(min(max(local, right.Low), right.High)), Max: bound}
 }
 
 // checkClock compares a clock, which says now, with that of the back end at a survey, if it
@@ -31,9 +32,9 @@ func (c *Coordinator) checkClock(sv *Survey, now int64) error {
 
 // floorClock returns the time for a floor that is raised after a survey, now being this
 // machine's clock. If the back end has a clock, it is the latest that this one may have said,
-// and the error is a [*coord.ClockSkewError] if this machine's differs. If it has none, it is the latest of this
-// machine's and of what the holders have said at their last renewals, because a floor that
-// is too low protects nobody.
+// and the error is a [*coord.ClockSkewError] if this machine's differs. If it has none, it is the
+// latest of this machine's and of what the holders have said at their last renewals, because a
+// floor that is too low protects nobody.
 func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error) {
 	if sv.Server != 0 {
 		return s.Time() + sv.Unit/2, c.checkClock(sv, now)
@@ -43,7 +44,8 @@ func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error
 		latest, earliest = max(latest, said.when.Low), min(earliest, said.when.High)
 	}
 	if far := time.Duration(latest-earliest) * time.Microsecond; far > c.set.SkewBound {
-		c.log.Warn("the clocks of the holders and of this machine differ, or holders are gone; the floor is raised by the latest: "+lowerHint,
+		c.log.Warn("the clocks of the holders and of this machine differ, or holders are gone; the "+
+			"floor is raised by the latest: "+lowerHint,
 			"namespace", c.set.Namespace, "apart", far)
 	}
 	return latest, nil

@@ -30,7 +30,8 @@ func TestCheckClock(t *testing.T) {
 	} {
 		err := CheckClock(Span{tt.now, tt.now + tt.took.Microseconds()}, Span{low, high}, time.Second)
 		skew, refused := errors.AsType[*coord.ClockSkewError](err)
-		if refused != tt.refused || refused && (skew.Max != time.Second || !skew.Until.IsZero() || !coord.Permanent(err)) {
+		if refused != tt.refused || refused && (skew.Max != time.Second || !skew.Until.IsZero() ||
+			!coord.Permanent(err)) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -40,7 +41,8 @@ func TestCheckClock(t *testing.T) {
 func TestDuring(t *testing.T) {
 	sv := &Survey{began: lifetime.Now().Add(-3 * time.Second), ended: lifetime.Now().Add(-time.Second)}
 	span := sv.during(100_000_000)
-	if width := span.High - span.Low; width < 1_900_000 || width > 2_100_000 || span.High > 99_000_000 || span.Low > 97_000_000 {
+	if width := span.High - span.Low; width < 1_900_000 || width > 2_100_000 ||
+		span.High > 99_000_000 || span.Low > 97_000_000 {
 		t.Errorf("a survey of 2 s that ended a second ago was made %v, by a clock that says 100 s", span)
 	}
 }
@@ -53,7 +55,8 @@ type told struct {
 
 func (s told) Time() int64 { return s.time }
 
-// TestFloorByACoarseClock: a floor is for the end of the unit that a back end's clock is rounded to.
+// TestFloorByACoarseClock: a floor is for the end of the unit that a back end's clock is rounded
+// to.
 func TestFloorByACoarseClock(t *testing.T) {
 	c := &Coordinator{set: Settings{SkewBound: time.Second}}
 	for unit, want := range map[int64]int64{1: 100_000_000, 1_000_000: 100_500_000} {
@@ -64,8 +67,8 @@ func TestFloorByACoarseClock(t *testing.T) {
 	}
 }
 
-// listened is a session that tells when leases were renewed, of which those below retired are of worker IDs
-// that were retired.
+// listened is a session that tells when leases were renewed, of which those below retired are of
+// worker IDs that were retired.
 type listened struct {
 	Session
 	retired int
@@ -83,7 +86,8 @@ func (s *listened) Leases(_ context.Context, holders []Holder) (all []Lease) {
 // TestHoldersBesideRetired: however many worker IDs are retired, holders are heard.
 func TestHoldersBesideRetired(t *testing.T) {
 	for _, tt := range []struct{ holders, retired, want, asked int }{
-		{0, 0, 0, 0}, {5, 0, 5, 1}, {8, 0, 8, 1}, {9, 0, 8, 1}, {1000, 0, 8, 1}, {21, 8, 8, 2}, {100, 99, 1, 13},
+		{0, 0, 0, 0}, {5, 0, 5, 1}, {8, 0, 8, 1}, {9, 0, 8, 1}, {1000, 0, 8, 1}, {21, 8, 8, 2},
+		{100, 99, 1, 13},
 	} {
 		sv, s := &Survey{Server: 1}, &listened{retired: tt.retired}
 		for id := range tt.holders {

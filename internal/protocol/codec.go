@@ -88,7 +88,8 @@ func unlike(fields map[string]json.RawMessage, again []byte) error {
 			return fmt.Errorf("the field %q is missing", name)
 		}
 	}
-	return errors.New("a field is given twice, out of order, or in a form that this driver does not write")
+	return errors.New("a field is given twice, out of order, or in a form that this driver " +
+		"does not write")
 }
 
 // Printable makes text fit for storing.

@@ -110,11 +110,12 @@ func (c *Coordinator) Describe() coord.Description {
 }
 
 func (c *Coordinator) rules() coord.LeaseRules {
-	rules := coord.LeaseRules{Set: c.set.Lease, Default: c.set.Default, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
+	rules := coord.LeaseRules{Set: c.set.Lease, Default: c.set.Default, MinTTL: c.set.MinTTL,
+		MaxHorizon: c.set.MaxHorizon}
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
-	rules.Declared = c.detector.memory().meta.Horizon(0)
+	rules.Declared = c.detector.observation().meta.Horizon(0)
 	return rules
 }
 
@@ -149,7 +150,8 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 		}
 	}
 	if req.TTL < c.set.MinTTL {
-		return fmt.Errorf("%w: TTL is %v; %s needs at least %v", coord.ErrInvalid, req.TTL, c.set.Driver, c.set.MinTTL)
+		return fmt.Errorf("%w: TTL is %v; %s needs at least %v", coord.ErrInvalid, req.TTL, c.set.Driver,
+			c.set.MinTTL)
 	}
 	return lifetime.CheckHorizon(req, c.rules())
 }
@@ -160,10 +162,10 @@ func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 // seen is the time of what is seen now: the back end's, if it has a clock.
 func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
 
-// reach is how far a right clock can have raised the floor by now, as far as the clock of the
+// farthest is how far a right clock can have raised the floor by now, as far as the clock of the
 // back end or of this machine tells.
-func (c *Coordinator) reach(s Session, meta Meta) int64 {
-	return meta.Ward(c.seen(s)+2*c.set.SkewBound.Microseconds(), c.limits())
+func (c *Coordinator) farthest(s Session, meta Meta) int64 {
+	return meta.WindowLimit(c.seen(s)+2*c.set.SkewBound.Microseconds(), c.limits())
 }
 
 // pause waits before a call looks again for the n-th time, counted from 0, because others
@@ -184,7 +186,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 			return nil, err
 		}
 	}
-	at, began := c.detector.memory(), lifetime.Now()
+	at, began := c.detector.observation(), lifetime.Now()
 	sv, err := s.Survey(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -199,7 +201,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 			return sv, nil
 		}
 	}
-	sv.losses = c.detector.learn(at, a, now)
+	sv.losses = c.detector.observe(at, a, now)
 	return sv, nil
 }
 
@@ -207,10 +209,12 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 func (c *Coordinator) madeAgain(meta Meta) {
 	log := c.log.With("namespace", c.set.Namespace, "until", meta.floorEnds())
 	if meta.Born() {
-		log.Warn("the namespace is new, or all of it was lost: nothing is granted until the windows that may be lost with it are over; 'unalike init' before the first start spares the wait")
+		log.Warn("the namespace is new, or all of it was lost: nothing is granted until the windows " +
+			"that may be lost with it are over; 'unalike init' before the first start spares the wait")
 		return
 	}
-	log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over")
+	log.Error("the namespace was gone; it is made again, and nothing is granted until the windows " +
+		"that may be lost with it are over")
 }
 
 // making asks for a survey that makes the namespace if it is not there, with a record. If this
@@ -218,7 +222,7 @@ func (c *Coordinator) madeAgain(meta Meta) {
 // unless it is declared new, it may be, in a back end that forgets.
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	ask.Again = func(now, floor int64) Meta {
-		m, at, l := c.detector.memory(), cmp.Or(now, c.now()), c.limits()
+		m, at, l := c.detector.observation(), cmp.Or(now, c.now()), c.limits()
 		meta.Nonce = rand.Text() // a request that is repeated makes another one
 		switch {
 		case m.meta.Nonce != "": //mutant:made-again
@@ -241,8 +245,9 @@ const noSlots = -1
 
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.
-func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string, mine *View) (*View, error) {
-	at := c.detector.memory()
+func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string,
+	mine *View) (*View, error) {
+	at := c.detector.observation()
 	v, err := s.Look(ctx, worker, token)
 	if err != nil {
 		return nil, err
@@ -252,7 +257,7 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 }
 
 // note takes note of what a view shows that was asked for when at was what had been seen.
-func (c *Coordinator) note(at memory, v, mine *View, now int64) {
+func (c *Coordinator) note(at observation, v, mine *View, now int64) {
 	a := answer{Position: v.Position, origin: v.Origin}
 	if !v.Kept {
 		a.meta = &v.Meta
@@ -260,19 +265,20 @@ func (c *Coordinator) note(at memory, v, mine *View, now int64) {
 	if mine != nil && mine.losses == at.losses {
 		a.mine, a.slot = &mine.Slot, &v.Slot
 	}
-	v.losses = c.detector.learn(at, a, now)
+	v.losses = c.detector.observe(at, a, now)
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows; mine is as in
 // look. Unsound says that it shows a loss, or that one was noticed since what the change is
 // based on was read: what was done may not be used.
-func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine *View) (out Outcome, unsound bool, err error) {
-	at := c.detector.memory()
+func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
+	mine *View) (out Outcome, unsound bool, err error) {
+	at := c.detector.observation()
 	if out, err = s.Commit(ctx, change); err != nil {
 		return out, false, err
 	}
 	now := c.seen(s)
-	c.detector.learn(at, answer{Position: out.Position}, now)
+	c.detector.observe(at, answer{Position: out.Position}, now)
 	if out.Now != nil {
 		c.note(at, out.Now, mine, now)
 	}
@@ -281,14 +287,16 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine
 
 // replace makes a change. The error is that of something else that has changed what belongs to
 // what is stored.
-func (c *Coordinator) replace(ctx context.Context, s Session, change Change, refused refusals) (Outcome, error) {
+func (c *Coordinator) replace(ctx context.Context, s Session, change Change,
+	refused refusals) (Outcome, error) {
 	out, _, err := c.commit(ctx, s, change, nil)
 	return out, cmp.Or(err, refused.damage(change, out, -1))
 }
 
 // view is what a survey shows of the namespace.
 func (sv *Survey) view() *View {
-	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server,
+		losses: sv.losses}
 }
 
 // insist makes attempts until one does not fail because others were faster, or ctx ends.

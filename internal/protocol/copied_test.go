@@ -80,36 +80,37 @@ func TestOwnRenewalIsNoCopy(t *testing.T) {
 	})
 }
 
-// late has the first change of a process wait, before or after it is made, until release is
+// delayed has the first change of a process wait, before or after it is made, until release is
 // called.
-func (st *tapped) late(answered bool) (release func()) {
-	hold, first := make(chan struct{}), true
+func (st *tapped) delayed(answered bool) (release func()) {
+	gate, first := make(chan struct{}), true
 	st.tap = func(call string, after bool) error {
 		if call == "commit" && after == answered && first {
 			first = false
-			<-hold
+			<-gate
 		}
 		return nil
 	}
-	return func() { close(hold) }
+	return func() { close(gate) }
 }
 
 // TestOwnRenewalUnderWayIsNoCopy: of two renewals of one process that are under way at once,
 // the first is late: it asks, or learns what became of it, after the second one.
 func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
-	for name, late := range map[string]bool{"its request": false, "its answer": true} {
+	for name, delayed := range map[string]bool{"its request": false, "its answer": true} {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
 				p, st := tap(t, memstore.NewServer("a"), nil)
 				g := mustAcquire(t, p, wants("token"))
-				release := st.late(late)
+				release := st.delayed(delayed)
 				var done sync.WaitGroup
 				done.Go(func() { mustRenew(t, p, g, 100) })
 				synctest.Wait()
 				next := mustRenew(t, p, g, 1)
 				release()
 				done.Wait()
-				if next, err := p.Renew(t.Context(), next, g.NotAfter+2); err != nil || next.NotAfter != g.NotAfter+100 {
+				if next, err := p.Renew(t.Context(), next, g.NotAfter+2); err != nil ||
+					next.NotAfter != g.NotAfter+100 {
 					t.Errorf("%v, %v", next, err)
 				}
 			})
@@ -124,7 +125,7 @@ func TestResumedTwiceIsNoCopy(t *testing.T) {
 		p, st := tap(t, memstore.NewServer("a"), nil)
 		g := mustAcquire(t, p, wants("token"))
 		g.Handle = nil // out of a file
-		release := st.late(false)
+		release := st.delayed(false)
 		done := make(chan error)
 		go func() {
 			_, err := p.Resume(t.Context(), g, "next", g.NotAfter+100)

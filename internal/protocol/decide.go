@@ -17,7 +17,8 @@ import (
 //
 // Another token than the grant's resumes it: the token and the next generation are stored
 // with the same step, so that whoever had the grant has lost it.
-func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bool) (_ Change, from int64, grows bool) {
+func planRenewal(v *View, g coord.Grant, token string, until, now int64,
+	mine bool) (_ Change, from int64, grows bool) {
 	slot, from, grows := v.Slot.Record.Extended(g, v.Meta.Record.Floor, until, now)
 	change := Change{Before: v, Slot: &slot, Token: token}
 	if token != g.Token {
@@ -44,7 +45,8 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 	case !v.Meta.There():
 		return Change{}, false, errNoNamespace
 	case worker >= meta.Capacity:
-		return Change{}, false, fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, worker, meta.Capacity-1)
+		return Change{}, false, fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d",
+			coord.ErrInvalid, worker, meta.Capacity-1)
 	case slot.Retired && v.Owned:
 		return Change{}, true, nil
 	}
@@ -79,7 +81,8 @@ func (r refusals) damage(c Change, out Outcome, last int) error {
 
 // holds reports whether a grant is that of the slot.
 func (v *View) holds(g coord.Grant) bool {
-	return v.Slot.There() && v.Slot.Record.Worker == g.WorkerID && v.Slot.Record.Holds(g.Token, g.Generation)
+	return v.Slot.There() && v.Slot.Record.Worker == g.WorkerID &&
+		v.Slot.Record.Holds(g.Token, g.Generation)
 }
 
 // released reports whether a grant was released: nobody but its holder can have done so.
@@ -90,5 +93,6 @@ func (v *View) released(g coord.Grant) bool {
 
 // same reports whether two views are of the same state.
 func (v *View) same(w *View) bool {
-	return v.Meta.Version == w.Meta.Version && v.Slot.Version == w.Slot.Version && v.Slot.Record == w.Slot.Record && v.Owned == w.Owned
+	return v.Meta.Version == w.Meta.Version && v.Slot.Version == w.Slot.Version &&
+		v.Slot.Record == w.Slot.Record && v.Owned == w.Owned
 }

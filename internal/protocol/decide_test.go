@@ -7,8 +7,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// TestPlanRetire: who holds the worker ID loses it, and one that was retired already keeps its mark,
-// or gets it again.
+// TestPlanRetire: who holds the worker ID loses it, and one that was retired already keeps its
+// mark, or gets it again.
 func TestPlanRetire(t *testing.T) {
 	meta := Entry[Meta]{Made: 1, Record: Meta{Capacity: 4}}
 	held := Entry[Slot]{Made: 1, Record: Slot{Worker: 2, Generation: 5, Token: "t"}}
@@ -25,7 +25,8 @@ func TestPlanRetire(t *testing.T) {
 		{View{}, 0, false, coord.ErrInvalid},
 	} {
 		change, already, err := planRetire(&tt.v, 2, 1)
-		if stored := change.Slot; already != tt.already || !errors.Is(err, tt.err) || (stored != nil) != (tt.generation != 0) || stored != nil && stored.Generation != tt.generation {
+		if stored := change.Slot; already != tt.already || !errors.Is(err, tt.err) ||
+			(stored != nil) != (tt.generation != 0) || stored != nil && stored.Generation != tt.generation {
 			t.Errorf("of %+v: %+v, %t, %v", tt.v, change, already, err)
 		}
 	}

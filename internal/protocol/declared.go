@@ -32,13 +32,13 @@ func (m Meta) declared(horizon int64) Meta {
 
 // limits are those of a driver, with the longest horizon that is remembered. What is stored
 // may be longer: see [Meta.Horizon].
-func (m memory) limits(driver Limits) Limits {
+func (m observation) limits(driver Limits) Limits {
 	driver.Horizon = m.meta.Horizon(driver.Horizon)
 	return driver
 }
 
 // limits are those that this process knows of.
-func (c *Coordinator) limits() Limits { return c.detector.memory().limits(c.detector.limits) }
+func (c *Coordinator) limits() Limits { return c.detector.observation().limits(c.detector.limits) }
 
 // checkDeclared refuses a request for a window that is longer than the namespace allows.
 // What is remembered of another one counts for floors, not for this.
@@ -64,14 +64,14 @@ func (c *Coordinator) undeclared(ahead time.Duration, meta Entry[Meta]) error {
 // because two clocks differ, or one was set back after the caller read it. It is cut then.
 const clockStep = time.Minute
 
-// ward is the tick until which the namespace allows windows now, by a clock. A store that
+// windowLimit is the tick until which the namespace allows windows now, by a clock. A store that
 // forgets refuses what ends later in the step that writes.
-func (c *Coordinator) ward(meta Meta, now int64) int64 {
+func (c *Coordinator) windowLimit(meta Meta, now int64) int64 {
 	l := c.detector.limits
 	if c.set.Forgets {
 		l.Skew = 0
 	}
-	return meta.Ward(now, l)
+	return meta.WindowLimit(now, l)
 }
 
 // clamped is the tick until which a window that is to reach another one is to: not further
@@ -79,11 +79,11 @@ func (c *Coordinator) ward(meta Meta, now int64) int64 {
 // this coordinator's tells as long as the caller's is near it: it may have another one.
 func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
 	server := s.Time()
-	ward := c.ward(meta, cmp.Or(server, c.now()))
-	if server == 0 && until > ward+meta.Scale().TicksUp(clockStep.Microseconds()) {
+	windowLimit := c.windowLimit(meta, cmp.Or(server, c.now()))
+	if server == 0 && until > windowLimit+meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return until
 	}
-	return min(until, ward)
+	return min(until, windowLimit)
 }
 
 // checkResumed refuses to resume a grant with a window that is longer than the namespace
@@ -91,7 +91,8 @@ func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
 // has resumed it.
 func (r *renewal) checkResumed() error {
 	meta, now := r.v.Meta.Record, max(r.now(), r.s.Time())
-	if r.token == r.g.Token || r.until <= r.ward(meta, now)+meta.Scale().TicksUp(clockStep.Microseconds()) {
+	if r.token == r.g.Token || r.until <= r.windowLimit(meta, now)+
+		meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return nil
 	}
 	ahead := time.Duration(meta.Scale().Micro(r.until)-now) * time.Microsecond

@@ -56,8 +56,10 @@ func (d *declared) end() int64 {
 // wantFloor checks the floor that is stored.
 func (d *declared) wantFloor(what string, least int64) {
 	d.Helper()
-	if m := d.server.Meta(); m.Floor < least || m.Loss.Floor < least || m.MaxHorizon != sixHours.Milliseconds() {
-		d.Errorf("%s: floor %d, of the loss %d, and windows of up to %d ms; want at least %d", what, m.Floor, m.Loss.Floor, m.MaxHorizon, least)
+	if m := d.server.Meta(); m.Floor < least || m.Loss.Floor < least ||
+		m.MaxHorizon != sixHours.Milliseconds() {
+		d.Errorf("%s: floor %d, of the loss %d, and windows of up to %d ms; want at least %d", what,
+			m.Floor, m.Loss.Floor, m.MaxHorizon, least)
 	}
 }
 
@@ -96,7 +98,8 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 				if m := d.server.Meta(); m.MinReader != protocol.DeclaredVersion {
 					t.Errorf("programs that read version %d may read it", m.MinReader)
 				}
-				if floor, err := d.process().Lower(t.Context()); err != nil || d.space.Scale.Tick(floor.UnixMicro()) < least {
+				if floor, err := d.process().Lower(t.Context()); err != nil ||
+					d.space.Scale.Tick(floor.UnixMicro()) < least {
 					t.Errorf("Lower: %v, %v; want at least %d", floor, err, least)
 				}
 			})
@@ -115,7 +118,8 @@ func TestRenewalOfLongWindows(t *testing.T) {
 		for _, ahead := range []time.Duration{sixHours, 7 * time.Hour} {
 			want := min(d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro()), d.end())
 			var err error
-			if g, err = c.Renew(t.Context(), g, d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro())); err != nil || g.NotAfter != want {
+			if g, err = c.Renew(t.Context(), g,
+				d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro())); err != nil || g.NotAfter != want {
 				t.Errorf("Renew to %v ahead: %v, %v; want the end at %d", ahead, g, err, want)
 			}
 		}
@@ -128,12 +132,16 @@ func TestResumeLongWindow(t *testing.T) {
 	declare(t, func(t *testing.T, d *declared) {
 		g := mustAcquire(t, d.process(), d.request("token", 1))
 		g.Handle = nil
-		until := func(ahead time.Duration) int64 { return d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro()) }
+		until := func(ahead time.Duration) int64 {
+			return d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro())
+		}
 		r, err := d.process().Resume(t.Context(), g, "next", until(7*time.Hour))
-		if !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(fmt.Sprint(err), "Horizon is 7h0m0s") {
+		if !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) ||
+			!strings.Contains(fmt.Sprint(err), "Horizon is 7h0m0s") {
 			t.Errorf("Resume with 7 h: %v, %v", r, err)
 		}
-		if r, err = d.process().Resume(t.Context(), g, "next", until(sixHours)); err != nil || r.Generation != g.Generation+1 {
+		if r, err = d.process().Resume(t.Context(), g, "next", until(sixHours)); err != nil ||
+			r.Generation != g.Generation+1 {
 			t.Errorf("Resume with 6 h: %v, %v", r, err)
 		}
 	})
@@ -147,7 +155,8 @@ func TestLongWindowMakesNoNamespace(t *testing.T) {
 			t.Helper()
 			before := d.server.Meta()
 			for range 2 {
-				if g, err := c.Acquire(t.Context(), d.request("early", 1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+				if g, err := c.Acquire(t.Context(), d.request("early", 1)); !errors.Is(err, coord.ErrInvalid) ||
+					!strings.Contains(err.Error(), says) {
 					t.Errorf("Acquire: %v, %v; want %q", g, err, says)
 				}
 			}
@@ -157,7 +166,8 @@ func TestLongWindowMakesNoNamespace(t *testing.T) {
 		}
 		d.server.Delete()
 		c := d.process()
-		refused(c, "Horizon is 6h0m0s, and namespace \"orders\" is not there; declare a new one with 'unalike init --max-horizon 6h0m0s'")
+		refused(c, "Horizon is 6h0m0s, and namespace \"orders\" is not there; declare a new one with "+
+			"'unalike init --max-horizon 6h0m0s'")
 		if err := d.process().Init(t.Context(), d.space); err != nil {
 			t.Fatal(err)
 		}
@@ -194,11 +204,13 @@ func TestResumeAfterClockStep(t *testing.T) {
 			}
 			r, err := c.Resume(t.Context(), g, "next", until())
 			if err != nil || r.NotAfter != want() {
-				t.Fatalf("Resume with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err, want())
+				t.Fatalf("Resume with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err,
+					want())
 			}
 			time.Sleep(time.Minute)
 			if r, err = c.Renew(t.Context(), r, until()); err != nil || r.NotAfter != want() {
-				t.Errorf("Renew with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err, want())
+				t.Errorf("Renew with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err,
+					want())
 			}
 		})
 	}

@@ -18,7 +18,8 @@ import (
 // a random time, whatever the call. When its time is over it says so.
 func TestLostRaces(t *testing.T) {
 	const most = 200
-	for name, call := range map[string]func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) error{
+	for name, call := range map[string]func(ctx context.Context, c *protocol.Coordinator,
+		g coord.Grant) error{
 		"Acquire": func(ctx context.Context, c *protocol.Coordinator, _ coord.Grant) error {
 			_, err := c.Acquire(ctx, wants("another"))
 			return err
@@ -39,7 +40,9 @@ func TestLostRaces(t *testing.T) {
 		// races it has lost.
 		race := func(limit time.Duration, seed uint64) (took time.Duration, lost int, err error) {
 			synctest.Test(t, func(t *testing.T) {
-				c, st := tap(t, memstore.NewServer("a"), nil, func(s *protocol.Settings) { s.Random = rand.New(rand.NewPCG(seed, 0)).Int64N })
+				c, st := tap(t, memstore.NewServer("a"), nil, func(s *protocol.Settings) {
+					s.Random = rand.New(rand.NewPCG(seed, 0)).Int64N
+				})
 				req := wants("token")
 				g := mustAcquire(t, c, req)
 				st.refuse = func(protocol.Change) protocol.Outcome {
@@ -92,13 +95,15 @@ func TestForgottenFloor(t *testing.T) {
 		restore()
 		other := process(t, server)
 		for i := range 5 {
-			if _, err := other.Quarantine(t.Context(), time.Now().Add(time.Duration(i+3)*time.Minute)); err != nil {
+			if _, err := other.Quarantine(t.Context(),
+				time.Now().Add(time.Duration(i+3)*time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h := mustAcquire(t, c, wants("after the loss"))
 		if want := space.Scale.Tick(floor.UnixMicro()); h.NotBefore < want || server.Meta().Floor < want {
-			t.Errorf("the floor was %d before the loss and is %d; granted was %v", want, server.Meta().Floor, h)
+			t.Errorf("the floor was %d before the loss and is %d; granted was %v", want, server.Meta().Floor,
+				h)
 		}
 	})
 }
@@ -113,7 +118,8 @@ func TestReplayBelowTheFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := mustAcquire(t, c, wants("token"))
-		if want := space.Scale.Tick(floor.UnixMicro()); h.NotBefore < want || h.Generation == g.Generation && h.WorkerID == g.WorkerID {
+		if want := space.Scale.Tick(floor.UnixMicro()); h.NotBefore < want ||
+			h.Generation == g.Generation && h.WorkerID == g.WorkerID {
 			t.Errorf("%v was granted, the floor was raised to %d, and then it was %v", g, want, h)
 		}
 	})
@@ -136,7 +142,8 @@ func TestClockSetWhileAcquiring(t *testing.T) {
 			req := wants("token")
 			req.Now, req.Until = req.Now+wrong.Milliseconds(), req.Until+wrong.Milliseconds()
 			if g, err := c.Acquire(t.Context(), req); !errors.Is(err, coord.ErrClockSkew) || own.by != 0 {
-				t.Errorf("Acquire with a clock that was wrong by %v: %v, %v; want %v", wrong, g, err, coord.ErrClockSkew)
+				t.Errorf("Acquire with a clock that was wrong by %v: %v, %v; want %v", wrong, g, err,
+					coord.ErrClockSkew)
 			}
 			mustAcquire(t, c, wants("token"))
 		})

@@ -19,9 +19,9 @@ import (
 // the longest horizon that the namespace was declared with.
 func (m Meta) AfterLoss(known Meta, now int64, l Limits) Meta {
 	m = m.with(known)
-	ward := min(max(m.Ward(now, l), 0), m.LastTick-1)
-	m.Floor = max(m.Floor, ward)
-	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
+	limit := min(max(m.WindowLimit(now, l), 0), m.LastTick-1)
+	m.Floor = max(m.Floor, limit)
+	m.Loss = Loss{Nonce: rand.Text(), Floor: limit, Found: now}
 	return m
 }
 
@@ -39,7 +39,8 @@ func (m Meta) with(known Meta) Meta {
 // operator's is that of an earlier loss: the record of a later one makes up for it.
 func (m Meta) lacks(known Meta) bool {
 	//mutant:lowered-lacks
-	return known.Fingerprint == m.Fingerprint && (known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
+	return known.Fingerprint == m.Fingerprint &&
+		(known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
 }
 
 // afterBirth returns the namespace with the floor of a loss, because it may have been there before.
@@ -77,7 +78,7 @@ func (m Meta) Settles(known string, seen int64, l Limits) bool {
 		return false
 	}
 	margin := 2 * m.Scale().TicksUp(l.Skew.Microseconds())
-	return m.Loss.Floor > m.Ward(seen, l)+margin
+	return m.Loss.Floor > m.WindowLimit(seen, l)+margin
 }
 
 // Quarantine returns the namespace after an operator has raised its floor to the tick of
@@ -89,7 +90,8 @@ func (m Meta) Quarantine(until time.Time) (Meta, error) {
 	case until.Before(first):
 		return m, nil
 	case !until.Before(last):
-		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, Stamp(until.UnixMicro()), Stamp(last.UnixMicro()))
+		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s",
+			coord.ErrInvalid, Stamp(until.UnixMicro()), Stamp(last.UnixMicro()))
 	}
 	tick := scale.Tick(until.UnixMicro())
 	m.Floor, m.Base = max(m.Floor, tick), max(m.Base, tick)
@@ -104,7 +106,7 @@ func (m Meta) Lowered(now int64, l Limits) (Meta, error) {
 	if m.Closed() {
 		return m, coord.ErrNamespaceClosed
 	}
-	m.Floor = min(m.Floor, max(m.Ward(now, l), m.Base))
+	m.Floor = min(m.Floor, max(m.WindowLimit(now, l), m.Base))
 	m.Loss.Floor = min(m.Loss.Floor, m.Floor)
 	return m, nil
 }

@@ -14,13 +14,15 @@ import (
 // with the floor of a loss, until it is declared new by who may.
 func TestForgets(t *testing.T) {
 	forgets := func(s *protocol.Settings) { s.Forgets = true }
-	ward := int64((2*time.Minute + time.Second).Milliseconds())
+	limit := int64((2*time.Minute + time.Second).Milliseconds())
 	for name, tt := range map[string]struct {
-		before func(t *testing.T, server *memstore.Server, c *protocol.Coordinator, st *tapped) // and then it is declared new
+		// and then it is declared new
+		before func(t *testing.T, server *memstore.Server, c *protocol.Coordinator, st *tapped)
 		init   bool
 		floor  bool
 	}{
-		"declared first": {func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true, false},
+		"declared first": {func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true,
+			false},
 		"made, and nothing was granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, st *tapped) {
 			st.tap = failing("commit")
 			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
@@ -29,7 +31,7 @@ func TestForgets(t *testing.T) {
 			st.tap = nil
 		}, true, false},
 		"made and granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, _ *tapped) {
-			if g := mustAcquire(t, c, wants("t")); g.NotBefore < wants("").Now+ward-1 {
+			if g := mustAcquire(t, c, wants("t")); g.NotBefore < wants("").Now+limit-1 {
 				t.Fatal(g)
 			}
 		}, false, true},
@@ -67,7 +69,8 @@ func TestForgets(t *testing.T) {
 					if err := c.Init(t.Context(), space); (err == nil) != tt.init {
 						t.Errorf("Init: %v", err)
 					}
-					if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 && got.Loss != (protocol.Loss{}) {
+					if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
+						got.Loss != (protocol.Loss{}) {
 						t.Errorf("the namespace is %+v", got)
 					}
 				})
@@ -84,7 +87,8 @@ func TestForgetsByWhoseClock(t *testing.T) {
 		server.Clock = (&shifted{}).UnixMicro
 		c, _ := tap(t, server, own, func(s *protocol.Settings) { s.Forgets = true })
 		own.by = 2 * time.Second
-		if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, coord.ErrClockSkew) || server.Meta().Nonce != "" {
+		if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, coord.ErrClockSkew) ||
+			server.Meta().Nonce != "" {
 			t.Errorf("with a clock that is ahead: %v, %v, %+v", g, err, server.Meta())
 		}
 		own.by = time.Second

@@ -20,8 +20,10 @@ func TestLeaseEnds(t *testing.T) {
 	} {
 		l := Lease{Renewed: tt.renewed * second, TTL: 10 * time.Second, Left: tt.left}
 		end, seen := l.ends(Time(tt.now * second))
-		if end.Unix() != tt.want || seen.IsZero() != (tt.seen == 0) || tt.seen != 0 && seen.Unix() != tt.seen {
-			t.Errorf("%s: it ends at %v and was seen at %v; want %d and %d", tt.name, end, seen, tt.want, tt.seen)
+		if end.Unix() != tt.want || seen.IsZero() != (tt.seen == 0) || tt.seen != 0 &&
+			seen.Unix() != tt.seen {
+			t.Errorf("%s: it ends at %v and was seen at %v; want %d and %d", tt.name, end, seen, tt.want,
+				tt.seen)
 		}
 	}
 }

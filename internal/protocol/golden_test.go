@@ -12,7 +12,8 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	declared := goldentest.Meta()
-	declared.Version, declared.MinReader, declared.MaxHorizon = protocol.DeclaredVersion, protocol.DeclaredVersion, 21600000
+	declared.Version, declared.MinReader, declared.MaxHorizon = protocol.DeclaredVersion,
+		protocol.DeclaredVersion, 21600000
 	retired := goldentest.Slot().Withdrawn(goldentest.Meta(), 7, 1767323060000000)
 	frozen(t, "meta.json", goldentest.Meta())
 	frozen(t, "meta_declared.json", declared)
@@ -36,7 +37,8 @@ func frozen[R interface {
 	}
 }
 
-// TestGoldenLater: what a later version has added to the record of a namespace stays there, also when it is changed.
+// TestGoldenLater: what a later version has added to the record of a namespace stays there, also
+// when it is changed.
 func TestGoldenLater(t *testing.T) {
 	t.Parallel()
 	text := strings.TrimSuffix(goldentest.Read(t, "meta.json"), "}\n")

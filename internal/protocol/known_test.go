@@ -19,29 +19,29 @@ func TestSurveyFromBeforeANamespaceWasKnown(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		server := memstore.NewServer("a")
 		c, st := tap(t, server, nil)
-		hold := make(chan struct{})
+		gate := make(chan struct{})
 		first := true
 		st.tap = func(call string, answered bool) error {
 			if call == "survey" && !answered && first {
 				first = false
-				<-hold
+				<-gate
 			}
 			return nil
 		}
-		var late coord.Grant
+		var second coord.Grant
 		var lateErr error
 		var done sync.WaitGroup
-		done.Go(func() { late, lateErr = c.Acquire(t.Context(), wants("late")) })
+		done.Go(func() { second, lateErr = c.Acquire(t.Context(), wants("late")) })
 		synctest.Wait()
 		g := mustAcquire(t, c, wants("early"))
 		server.Delete()
-		close(hold)
+		close(gate)
 		done.Wait()
 		if lateErr != nil {
 			t.Fatal(lateErr)
 		}
-		if late.NotBefore < g.NotAfter {
-			t.Errorf("%v: nothing was noticed; %v was lost", late, g)
+		if second.NotBefore < g.NotAfter {
+			t.Errorf("%v: nothing was noticed; %v was lost", second, g)
 		}
 	})
 }
@@ -49,8 +49,14 @@ func TestSurveyFromBeforeANamespaceWasKnown(t *testing.T) {
 // TestListedNamespaceIsRemembered: who has looked at a namespace knows that it is not new.
 func TestListedNamespaceIsRemembered(t *testing.T) {
 	for name, look := range map[string]func(ctx context.Context, c *protocol.Coordinator) error{
-		"list":    func(ctx context.Context, c *protocol.Coordinator) error { _, err := c.List(ctx); return err },
-		"inspect": func(ctx context.Context, c *protocol.Coordinator) error { _, err := c.Inspect(ctx); return err },
+		"list": func(ctx context.Context, c *protocol.Coordinator) error {
+			_, err := c.List(ctx)
+			return err
+		},
+		"inspect": func(ctx context.Context, c *protocol.Coordinator) error {
+			_, err := c.Inspect(ctx)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
@@ -83,7 +89,8 @@ func TestSameCopyTwice(t *testing.T) {
 		restore()
 		notices(t, holder, lost)
 		for range 2 {
-			if g, err := c.Acquire(t.Context(), wants("newcomer")); err == nil && g.NotBefore < lost.NotAfter {
+			if g, err := c.Acquire(t.Context(), wants("newcomer")); err == nil &&
+				g.NotBefore < lost.NotAfter {
 				t.Errorf("%v; %v was lost", g, lost)
 			}
 			restore()

@@ -11,9 +11,9 @@ import (
 // that is in proof, and what is done about it in remedy: the floor is raised above all windows
 // that can be lost. Losses are dealt with one at a time.
 
-// memory is what a process has seen of the back end since the last loss. What is asked for
+// observation is what a process has seen of the back end since the last loss. What is asked for
 // after that can only be newer.
-type memory struct {
+type observation struct {
 	losses  int64  // how many were noticed; views and answers are of the time between two
 	lost    string // what shows one that is not dealt with; empty: there is none
 	drawn   string // the nonce that its record will have
@@ -41,21 +41,24 @@ func (a answer) foreign() bool { return a.origin != "" && a.origin != a.Lineage 
 // when at was what had been seen; empty: nothing does. A namespace keeps its nonce and its
 // lineage; numbers and versions do not fall, nor do the base of its floor and its horizon; nobody
 // but its holder changes a slot in one generation, in which the window only grows.
-func proof(at memory, a answer) string {
+func proof(at observation, a answer) string {
 	switch {
 	case at.lost != "":
 		return "" // one at a time
 	case a.foreign(): //mutant:proof-foreign
-		return fmt.Sprintf("the namespace was written in lineage %s of the back end, and that is %s", a.origin, a.Lineage)
+		return fmt.Sprintf("the namespace was written in lineage %s of the back end, and that is %s",
+			a.origin, a.Lineage)
 	case at.lineage != "" && a.Lineage != "" && a.Lineage != at.lineage:
 		return fmt.Sprintf("the lineage of the back end was %s and is %s", at.lineage, a.Lineage)
-	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number): //mutant:proof-number
+	//mutant:proof-number
+	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number):
 		return fmt.Sprintf("write %#x was seen, and a later one is %#x", at.number, a.Number)
 	//mutant:proof-nonce
 	case at.meta.Nonce != "" && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
 		return "the namespace is gone, or was made again"
 	case a.meta != nil && a.meta.Version < at.version: //mutant:record-version
-		return fmt.Sprintf("the version of the namespace's record was %d and is %d", at.version, a.meta.Version)
+		return fmt.Sprintf("the version of the namespace's record was %d and is %d", at.version,
+			a.meta.Version)
 	case a.meta != nil && a.meta.Record.lacks(at.meta):
 		return "the base of the floor, or the longest horizon, was higher"
 	case a.mine == nil || a.slot == nil || !a.mine.There():
@@ -63,15 +66,18 @@ func proof(at memory, a answer) string {
 	}
 	switch was, is := a.mine.Record, a.slot.Record; {
 	case is.Generation < was.Generation: //mutant:proof-generation
-		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", was.Worker, was.Generation, is.Generation)
+		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", was.Worker, was.Generation,
+			is.Generation)
 	case a.slot.Version < a.mine.Version: //mutant:proof-version
-		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", was.Worker, a.mine.Version, a.slot.Version)
+		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", was.Worker,
+			a.mine.Version, a.slot.Version)
 	case is.Generation > was.Generation || was.Token == "" || is.Token == "":
 		return "" // a successor, or a release
 	case is.Token != was.Token: //mutant:proof-token
 		return fmt.Sprintf("generation %d of worker ID %d was granted twice", was.Generation, was.Worker)
 	case is.NotAfter < was.NotAfter: //mutant:proof-window
-		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", was.Worker, was.NotAfter, is.NotAfter)
+		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", was.Worker,
+			was.NotAfter, is.NotAfter)
 	}
 	return ""
 }
@@ -81,7 +87,7 @@ func proof(at memory, a answer) string {
 // process has seen. It is this loss if this process has put it there, or if it was found
 // after all that this process has seen: a backup may hold the record of an older one. That
 // of a namespace which was made because none was there says only that it may be lost.
-func remedy(m memory, a answer, now int64, driver Limits) (next Meta, settled bool) {
+func remedy(m observation, a answer, now int64, driver Limits) (next Meta, settled bool) {
 	stored, l := a.meta.Record, m.limits(driver)
 	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn
 	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l) //mutant:remedy-older
@@ -100,11 +106,11 @@ type detector struct {
 	limits Limits // of the driver
 
 	mu sync.Mutex
-	m  memory
+	m  observation
 }
 
-// memory returns what was seen so far.
-func (d *detector) memory() memory {
+// observation returns what was seen so far.
+func (d *detector) observation() observation {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.m
@@ -113,13 +119,13 @@ func (d *detector) memory() memory {
 // sound reports whether what was seen after a number of losses can be relied on: none was
 // noticed since.
 func (d *detector) sound(losses int64) bool {
-	m := d.memory()
+	m := d.observation()
 	return m.losses == losses && m.lost == ""
 }
 
-// learn takes note of the answer to a request that was made when at was what had been seen,
+// observe takes note of the answer to a request that was made when at was what had been seen,
 // and returns after how many losses the answer is what is stored.
-func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
+func (d *detector) observe(at observation, a answer, now int64) (losses int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at.losses != d.m.losses { //mutant:learned-before
@@ -167,17 +173,19 @@ func (d *detector) deal(losses int64, a answer, now int64) (after int64, ok bool
 
 // begin forgets what was seen before a loss. The caller holds mu.
 func (d *detector) begin(a answer, now int64) {
-	d.m = memory{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now, meta: a.meta.Record, version: a.meta.Version}
+	d.m = observation{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now,
+		meta: a.meta.Record, version: a.meta.Version}
 }
 
 // raises is how often a call tries to raise the floor: all who notice a loss do at once.
 const raises = 20
 
-// heal raises the floor if writes were lost, by the later of now and this coordinator's clock.
-func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
+// raiseIfLost raises the floor if writes were lost, by the later of now and this coordinator's
+// clock.
+func (c *Coordinator) raiseIfLost(ctx context.Context, s Session, now int64) error {
 	refused := refusals{}
 	for n := range raises {
-		if c.detector.memory().lost == "" {
+		if c.detector.observation().lost == "" {
 			return nil
 		}
 		if err := c.pause(ctx, n-1); err != nil {
@@ -199,7 +207,7 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 // raised it for what this process has noticed.
 func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused refusals) error {
 	ask := Ask{}
-	if known := c.detector.memory().meta; known.Nonce != "" {
+	if known := c.detector.observation().meta; known.Nonce != "" {
 		ask = c.making(ask, known, false) // again
 	}
 	sv, err := c.survey(ctx, s, ask)
@@ -214,16 +222,17 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	case err != nil && c.set.Forgets:
 		return err
 	case err != nil: // what this process has noticed may be known to nobody else
-		c.log.Warn("the floor is raised by the back end's clock, as this machine's differs", "namespace", c.set.Namespace, "error", err)
+		c.log.Warn("the floor is raised by the back end's clock, as this machine's differs", "namespace",
+			c.set.Namespace, "error", err)
 	}
-	m, a := c.detector.memory(), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
+	m, a := c.detector.observation(), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
 	if m.lost == "" { // another call has dealt with it
 		return nil
 	}
 	// By the clock of now: more may be lost since it was noticed, if this process was stopped.
 	next, settled := remedy(m, a, now, c.detector.limits)
 	if !settled {
-		out, err := c.replace(ctx, s, Change{Before: sv.view(), Meta: &next, Settle: true}, refused)
+		out, err := c.replace(ctx, s, Change{Before: sv.view(), Meta: &next, NoteLineage: true}, refused)
 		if err != nil || !out.Done {
 			return err
 		}
@@ -232,10 +241,12 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	if _, ok := c.detector.deal(m.losses, a, c.seen(s)); !ok {
 		return nil
 	}
-	if log := c.log.With("namespace", c.set.Namespace, "reason", m.lost, "until", next.floorEnds()); settled {
+	if log := c.log.With("namespace", c.set.Namespace, "reason", m.lost, "until",
+		next.floorEnds()); settled {
 		log.Warn(c.set.Title + " had lost writes; the floor was raised for that already")
 	} else {
-		log.Error(c.set.Title + " has lost writes; nothing is granted until the windows that may be lost with them are over")
+		log.Error(c.set.Title + " has lost writes; nothing is granted until the windows that may be " +
+			"lost with them are over")
 	}
 	return nil
 }

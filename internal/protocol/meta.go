@@ -32,12 +32,13 @@ type Meta struct {
 	Unit        int64  `json:"unit"`  // microseconds a tick
 	LastTick    int64  `json:"lastTick"`
 	Capacity    int    `json:"capacity"`
-	Nonce       string `json:"nonce"`      // random: a namespace that is made again has another one
-	Lineage     string `json:"lineage"`    // of the back end, where that has one; empty: not stored here
-	MaxHorizon  int64  `json:"maxHorizon"` // milliseconds, see declared; 0: that of the driver
-	Floor       int64  `json:"floor"`      // nothing is granted or extended at or below this tick
-	Base        int64  `json:"base"`       // the floor is never lowered below this tick
-	Loss        Loss   `json:"loss"`       // the last loss of state
+	Nonce       string `json:"nonce"` // random: a namespace that is made again has another one
+	// of the back end, where that has one; empty: not stored here
+	Lineage    string `json:"lineage"`
+	MaxHorizon int64  `json:"maxHorizon"` // milliseconds, see declared; 0: that of the driver
+	Floor      int64  `json:"floor"`      // nothing is granted or extended at or below this tick
+	Base       int64  `json:"base"`       // the floor is never lowered below this tick
+	Loss       Loss   `json:"loss"`       // the last loss of state
 
 	// unknown is what later versions have added, as it was read: `,"name":value` for
 	// each field.
@@ -56,13 +57,15 @@ type Loss struct {
 func NewMeta(s coord.Space) Meta {
 	return Meta{
 		Version: MetaVersion, MinReader: MetaVersion, Nonce: rand.Text(),
-		Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit, LastTick: s.LastTick, Capacity: s.Capacity,
+		Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit, LastTick: s.LastTick,
+		Capacity: s.Capacity,
 	}.declared(s.MaxHorizon.Milliseconds())
 }
 
 // SpaceOf returns the layout that a request comes with.
 func SpaceOf(req coord.Request) coord.Space {
-	return coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity}
+	return coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick,
+		Capacity: req.Capacity}
 }
 
 // Scale converts between times and the namespace's ticks.
@@ -76,13 +79,16 @@ func (m Meta) Check() error {
 	case m.Fingerprint == "":
 		return errors.New("fingerprint is empty")
 	case m.Epoch < 0 || m.Unit <= 0:
-		return fmt.Errorf("epoch is %d and unit is %d microseconds; the epoch is 0 or more, the unit 1 or more", m.Epoch, m.Unit)
+		return fmt.Errorf("epoch is %d and unit is %d microseconds; the epoch is 0 or more, the "+
+			"unit 1 or more", m.Epoch, m.Unit)
 	case m.LastTick <= 0 || m.Capacity <= 0:
 		return fmt.Errorf("lastTick is %d and capacity is %d; both are 1 or more", m.LastTick, m.Capacity)
 	case m.MaxHorizon < 0 || m.MaxHorizon > longestHorizon:
-		return fmt.Errorf("maxHorizon is %d ms; it is 0 to %d, which is a year", m.MaxHorizon, longestHorizon)
+		return fmt.Errorf("maxHorizon is %d ms; it is 0 to %d, which is a year", m.MaxHorizon,
+			longestHorizon)
 	case m.Floor < 0 || m.Base < 0 || m.Loss.Floor < 0:
-		return fmt.Errorf("floor is %d, base is %d and the floor of the loss is %d; a tick is 0 or more", m.Floor, m.Base, m.Loss.Floor)
+		return fmt.Errorf("floor is %d, base is %d and the floor of the loss is %d; a tick is 0 or more",
+			m.Floor, m.Base, m.Loss.Floor)
 	case m.Base > m.Floor:
 		return fmt.Errorf("base is %d and floor is %d; the floor is not below the base", m.Base, m.Floor)
 	case m.Loss.Nonce == "" && m.Loss != Loss{}:
@@ -94,12 +100,13 @@ func (m Meta) Check() error {
 // Limits are how far ahead of a clock windows can reach, and how far clocks may be apart.
 type Limits struct{ Horizon, Skew time.Duration }
 
-// Ward is the tick until which windows of the namespace can reach by now, in microseconds
+// WindowLimit is the tick until which windows of the namespace can reach by now, in microseconds
 // since 1970, those too that were forgotten, if none was longer than the limit or what the
 // namespace allows. No clock that is right can have pushed one further.
-func (m Meta) Ward(now int64, l Limits) int64 {
+func (m Meta) WindowLimit(now int64, l Limits) int64 {
 	s := m.Scale()
-	return s.Tick(now) + s.TicksUp(m.Horizon(l.Horizon).Microseconds()) + s.TicksUp(l.Skew.Microseconds())
+	return s.Tick(now) + s.TicksUp(m.Horizon(l.Horizon).Microseconds()) +
+		s.TicksUp(l.Skew.Microseconds())
 }
 
 // Closed reports whether another namespace follows this one, so that nothing is
@@ -109,21 +116,22 @@ func (m Meta) Closed() bool { return m.Floor >= m.LastTick }
 // Quarantined is the error of a window that cannot begin before the floor is passed.
 // In a closed namespace it never is. Reach is how far a right clock can have raised the floor
 // that no operator has asked for.
-func (m Meta) Quarantined(namespace string, reach int64) error {
+func (m Meta) Quarantined(namespace string, farthest int64) error {
 	if m.Closed() {
 		return coord.ErrNamespaceClosed
 	}
 	err := &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
-	if m.tooFar(reach) {
-		far := time.Duration(m.Scale().Micro(m.Floor)-m.Scale().Micro(reach)) * time.Microsecond
-		err.Reason = fmt.Sprintf("that is %v further than a loss explains by this machine's clock, so that one clock was wrong; if it is not this one, %s", far.Round(time.Millisecond), lowerHint)
+	if m.tooFar(farthest) {
+		far := time.Duration(m.Scale().Micro(m.Floor)-m.Scale().Micro(farthest)) * time.Microsecond
+		err.Reason = fmt.Sprintf("that is %v further than a loss explains by this machine's clock, so "+
+			"that one clock was wrong; if it is not this one, %s", far.Round(time.Millisecond), lowerHint)
 	}
 	return err
 }
 
 // tooFar reports whether the floor is one that no operator has asked for and no right clock has
 // raised.
-func (m Meta) tooFar(reach int64) bool { return m.Floor > max(m.Base, reach) }
+func (m Meta) tooFar(farthest int64) bool { return m.Floor > max(m.Base, farthest) }
 
 // lowerHint says how a floor comes down that a wrong clock has raised.
 const lowerHint = "'unalike quarantine --lower' lowers the floor once all clocks are right"

@@ -48,8 +48,10 @@ func checkMetaVersion(version, minReader string) error {
 		return fmt.Errorf("version is %s; it is 1 or more", version)
 	}
 	if v < MetaVersion {
-		return fmt.Errorf("the namespace was made by a version of unalike before the first release (record version %d, this program reads version %d); "+
-			"stop its generators, then declare a new namespace above it: take another namespace name, 'unalike init' it, and raise its floor with "+
+		return fmt.Errorf("the namespace was made by a version of unalike before the first release "+
+			"(record version %d, this program reads version %d); "+
+			"stop its generators, then declare a new namespace above it: take another namespace name, "+
+			"'unalike init' it, and raise its floor with "+
 			"'unalike quarantine --until' to a time that the old one cannot have reached", v, readsVersion)
 	}
 	if minReader == "" {
@@ -57,7 +59,9 @@ func checkMetaVersion(version, minReader string) error {
 	}
 	least, err := strconv.Atoi(minReader)
 	if err != nil || least > readsVersion {
-		return fmt.Errorf("the namespace was made or changed by a later version of unalike, and wants programs that read record version %s; this one reads version %d: update this program", minReader, readsVersion)
+		return fmt.Errorf("the namespace was made or changed by a later version of unalike, and wants "+
+			"programs that read record version %s; this one reads version %d: update this program",
+			minReader, readsVersion)
 	}
 	return nil
 }

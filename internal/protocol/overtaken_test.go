@@ -40,8 +40,8 @@ func TestRefusedIsNoLook(t *testing.T) {
 	})
 }
 
-// TestLookIsEnough: a renewal was done, and its answer was lost. The next one has no time for as much
-// again as it took to look: what is stored goes on without a gap, and does.
+// TestLookIsEnough: a renewal was done, and its answer was lost. The next one has no time for as
+// much again as it took to look: what is stored goes on without a gap, and does.
 func TestLookIsEnough(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		p, st := tap(t, memstore.NewServer("a"), nil)

@@ -26,7 +26,8 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 }
 
 // Resume implements [coord.Resumer].
-func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
+	until int64) (coord.Grant, error) {
 	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
@@ -38,33 +39,35 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 }
 
 // renew renews a grant, under another token if that is to be.
-func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, token string, until int64) (coord.Grant, error) {
+func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, token string,
+	until int64) (coord.Grant, error) {
 	var out coord.Grant
-	err := c.life.Do(ctx, fmt.Sprintf("%s worker ID %d", what, g.WorkerID), func(ctx context.Context) error {
-		h, err := c.hold(ctx, g, token)
-		if err != nil {
-			return err
-		}
-		defer c.leave(h.t)
-		r := &renewal{holding: h, token: token, until: until}
-		if token != g.Token {
-			h.next = g
-			h.next.Token, h.next.Generation = token, g.Generation+1
-		}
-		switch err := h.keep(ctx, r.turn); {
-		case errors.Is(err, coord.ErrLeaseLost):
-			c.unwatch(g)
-			h.lose()
-			return err
-		case err != nil:
-			return err
-		case r.floored:
-			return r.v.Meta.Record.Quarantined(c.set.Namespace, c.reach(h.s, r.v.Meta.Record))
-		}
-		out = r.v.grant()
-		out.NotBefore = r.from
-		return nil
-	})
+	err := c.life.Do(ctx, fmt.Sprintf("%s worker ID %d", what, g.WorkerID),
+		func(ctx context.Context) error {
+			h, err := c.newHolding(ctx, g, token)
+			if err != nil {
+				return err
+			}
+			defer c.leave(h.t)
+			r := &renewal{holding: h, token: token, until: until}
+			if token != g.Token {
+				h.next = g
+				h.next.Token, h.next.Generation = token, g.Generation+1
+			}
+			switch err := h.keep(ctx, r.turn); {
+			case errors.Is(err, coord.ErrLeaseLost):
+				c.unwatch(g)
+				h.lose()
+				return err
+			case err != nil:
+				return err
+			case r.floored:
+				return r.v.Meta.Record.Quarantined(c.set.Namespace, c.farthest(h.s, r.v.Meta.Record))
+			}
+			out = r.v.grant()
+			out.NotBefore = r.from
+			return nil
+		})
 	return out, err
 }
 
@@ -74,7 +77,8 @@ func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, tok
 func (r *renewal) suffices(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	slot := r.v.Slot.Record
-	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && r.s.Holds(r.v) &&
+	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token &&
+		r.s.Holds(r.v) &&
 		slot.NotAfter > r.g.NotAfter && max(slot.NotBefore, r.v.Meta.Record.Floor) <= r.g.NotAfter
 }
 
@@ -88,7 +92,8 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	}
-	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until), r.now(), r.s.Holds(r.v))
+	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until),
+		r.now(), r.s.Holds(r.v))
 	r.from, r.floored = from, !grows
 	answered := r.extent.asks(change.Slot.NotAfter) //mutant:own-under-way
 	out, unsound, err := r.commit(ctx, r.s, change, r.known)

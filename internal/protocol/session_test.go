@@ -14,7 +14,8 @@ import (
 // TestResumedLeaseLastsAsLongAsAsked: a grant without its handle does not say how long its
 // lease lasts, but the slot does.
 func TestResumedLeaseLastsAsLongAsAsked(t *testing.T) {
-	for name, renew := range map[string]func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error){
+	for name, renew := range map[string]func(ctx context.Context, c *protocol.Coordinator,
+		g coord.Grant) (coord.Grant, error){
 		"resume": func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
 			return c.Resume(ctx, g, "new", g.NotAfter+10_000)
 		},
@@ -38,7 +39,8 @@ func TestResumedLeaseLastsAsLongAsAsked(t *testing.T) {
 				}
 				for _, o := range st.opened {
 					if o.token != "" && o.ttl != 60*time.Second {
-						t.Errorf("a holder's session was opened that lasts %v; before that is known, it is an operator's", o.ttl)
+						t.Errorf("a holder's session was opened that lasts %v; before that is known, it is "+
+							"an operator's", o.ttl)
 					}
 				}
 			})
@@ -60,7 +62,8 @@ func TestReopenedSessionHasRoom(t *testing.T) {
 		}
 		for _, o := range st.living() {
 			if o.workers < space.Capacity {
-				t.Errorf("a session has room for %d worker IDs; a loss is dealt with in it, which reads all %d", o.workers, space.Capacity)
+				t.Errorf("a session has room for %d worker IDs; a loss is dealt with in it, which reads all %d",
+					o.workers, space.Capacity)
 			}
 		}
 	})
@@ -100,7 +103,8 @@ func TestAcquireAfterAGrantThatWasNotFound(t *testing.T) {
 		}
 		st.tap = nil
 		mustAcquire(t, c, wants("token"))
-		if living := st.living(); len(living) != 1 || living[0].token != "token" || living[0].ttl != 60*time.Second {
+		if living := st.living(); len(living) != 1 || living[0].token != "token" ||
+			living[0].ttl != 60*time.Second {
 			t.Errorf("sessions: %+v; want one of the token", living)
 		}
 	})

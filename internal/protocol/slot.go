@@ -35,7 +35,8 @@ func (s Slot) Check() error {
 	case s.NotBefore < 0:
 		return fmt.Errorf("notBefore is %d; a tick is 0 or more", s.NotBefore)
 	case s.NotAfter < s.NotBefore:
-		return fmt.Errorf("notAfter is %d and notBefore is %d; a window does not end before it begins", s.NotAfter, s.NotBefore)
+		return fmt.Errorf("notAfter is %d and notBefore is %d; a window does not end before it begins",
+			s.NotAfter, s.NotBefore)
 	case s.Opened < 0 || s.Opened > s.NotAfter:
 		return fmt.Errorf("opened is %d; it is between 0 and notAfter, which is %d", s.Opened, s.NotAfter)
 	case s.NotAfter > s.LastTick:
@@ -106,7 +107,8 @@ func (s Slot) Trimmed(g coord.Grant, last int64) Slot {
 // holder's next renewal refused. A slot that was never granted is the zero Slot.
 func (s Slot) Withdrawn(meta Meta, worker int, now int64) Slot {
 	if s.Generation == 0 {
-		s = Slot{Version: Version, Worker: worker, LastTick: meta.LastTick, Fingerprint: meta.Fingerprint, Since: now, TTL: 1}
+		s = Slot{Version: Version, Worker: worker, LastTick: meta.LastTick, Fingerprint: meta.Fingerprint,
+			Since: now, TTL: 1}
 	}
 	s.Token, s.Retired, s.Generation, s.Renewed = "", true, s.Generation+1, now
 	return s
@@ -123,13 +125,15 @@ func (s Slot) Lost(g coord.Grant) error {
 	case s.Token == "":
 		return fmt.Errorf("%w: %v: it was released", coord.ErrLeaseLost, g)
 	}
-	return fmt.Errorf("%w: %v: %q has it since %s, with generation %d", coord.ErrLeaseLost, g, s.Holder, Stamp(s.Since), s.Generation)
+	return fmt.Errorf("%w: %v: %q has it since %s, with generation %d", coord.ErrLeaseLost, g,
+		s.Holder, Stamp(s.Since), s.Generation)
 }
 
 // Listed is the slot as an operator sees it.
 func (s Slot) Listed(meta Meta, owned bool) coord.Slot {
 	out := coord.Slot{
-		WorkerID: s.Worker, State: coord.SlotFree, Layout: s.Fingerprint, Holder: s.Holder, Identity: s.Identity, Generation: s.Generation,
+		WorkerID: s.Worker, State: coord.SlotFree, Layout: s.Fingerprint, Holder: s.Holder,
+		Identity: s.Identity, Generation: s.Generation,
 		NotBefore: s.NotBefore, NotAfter: s.NotAfter, Until: Time(meta.Scale().Micro(s.NotAfter + 1)),
 		Since: Time(s.Since), Renewed: Time(s.Renewed), TTL: s.Lease(),
 	}

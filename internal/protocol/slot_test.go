@@ -24,7 +24,8 @@ func TestRulesAfterALossOfState(t *testing.T) {
 		t.Errorf("a window until 120 released at 110: %+v", got)
 	}
 	g := coord.Grant{NotBefore: 10, NotAfter: 20}
-	if got, from, grows := slot.Extended(g, 50, 95, 1); from != 70 || got.NotBefore != 70 || got.NotAfter != 95 || !grows {
+	if got, from, grows := slot.Extended(g, 50, 95, 1); from != 70 || got.NotBefore != 70 ||
+		got.NotAfter != 95 || !grows {
 		t.Errorf("renewed from %d: %+v; want a piece from 70", from, got)
 	}
 	// In place: what the holder has adopted is never below what is stored.
@@ -39,12 +40,14 @@ func TestExtendedBelowTheFloor(t *testing.T) {
 	slot := Slot{Token: "a", NotBefore: 10, NotAfter: 20, LastTick: 1000, Renewed: 1}
 	want := slot
 	want.Renewed = 7
-	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 50, 50, 7); grows || got != want {
+	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 50, 50, 7); grows ||
+		got != want {
 		t.Errorf("renewed to the floor itself: %+v, grows %v; want %+v", got, grows, want)
 	}
 	// What the back end has forgotten of the window is stored again: the floor may be lowered.
 	want.NotAfter = 40
-	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 40}, 50, 50, 7); grows || got != want {
+	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 40}, 50, 50, 7); grows ||
+		got != want {
 		t.Errorf("renewed after a loss to the floor itself: %+v, grows %v; want %+v", got, grows, want)
 	}
 }
@@ -53,7 +56,8 @@ func TestExtendedBelowTheFloor(t *testing.T) {
 func TestLostQuotesTheHolder(t *testing.T) {
 	slot := Slot{Token: "a", Generation: 2, Holder: "\x1b[2Jpod\n7"}
 	err := slot.Lost(coord.Grant{WorkerID: 3})
-	if !errors.Is(err, coord.ErrLeaseLost) || strings.ContainsFunc(err.Error(), unicode.IsControl) || !strings.Contains(err.Error(), `"\x1b[2Jpod\n7" has it since`) {
+	if !errors.Is(err, coord.ErrLeaseLost) || strings.ContainsFunc(err.Error(), unicode.IsControl) ||
+		!strings.Contains(err.Error(), `"\x1b[2Jpod\n7" has it since`) {
 		t.Errorf("the error is %q", err)
 	}
 }
@@ -61,7 +65,8 @@ func TestLostQuotesTheHolder(t *testing.T) {
 // Windows end where the layout does.
 func TestLastTick(t *testing.T) {
 	slot := Slot{Token: "a", NotBefore: 10, NotAfter: 20, LastTick: 1000}
-	if got, _, _ := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 0, 2000, 1); got.NotAfter != 1000 {
+	if got, _, _ := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 0, 2000,
+		1); got.NotAfter != 1000 {
 		t.Errorf("renewed until 2000: %+v", got)
 	}
 }

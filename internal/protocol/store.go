@@ -40,10 +40,10 @@ type Store interface {
 	// Open returns a new session for the holder with a token, or for an operator if the
 	// token is empty. An operator needs no lease, so that it does not matter if the back end
 	// cannot keep one for ttl; who comes with a grant that does not say how long its lease
-	// lasts begins as an operator. Open does not block and makes no call to the coordinator, because that
-	// holds a lock meanwhile. The lease of the session, once there is one, lasts ttl after
-	// its last sign of life. A token gets another session after its first is over, while the
-	// owner mark of the first may still stand, and in another process after a restart.
+	// lasts begins as an operator. Open does not block and makes no call to the coordinator, because
+	// that holds a lock meanwhile. The lease of the session, once there is one, lasts ttl after its
+	// last sign of life. A token gets another session after its first is over, while the owner mark of
+	// the first may still stand, and in another process after a restart.
 	//
 	// Workers is how many worker IDs an answer may have to list, for a client that limits
 	// the size of answers; 0: it is not known. It is a hint.
@@ -347,7 +347,7 @@ type Change struct {
 	// tells then by which answer that was decided, with Position.Lineage and Server: a store
 	// that can tell in the step that writes refuses it with ConflictElsewhere if the lineage is
 	// another one by now, or if that answer is older than it can answer for.
-	Settle bool
+	NoteLineage bool
 }
 
 // Worker returns the worker ID that a change is about, which a stored slot names; -1: the

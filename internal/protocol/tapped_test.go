@@ -94,8 +94,11 @@ func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing
 	return told(s.st, "list", func() (*protocol.Listing, error) { return s.Session.List(ctx, slots) })
 }
 
-func (s *tappedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	return told(s.st, "look", func() (*protocol.View, error) { return s.Session.Look(ctx, worker, token) })
+func (s *tappedSession) Look(ctx context.Context, worker int,
+	token string) (*protocol.View, error) {
+	return told(s.st, "look", func() (*protocol.View, error) {
+		return s.Session.Look(ctx, worker, token)
+	})
 }
 
 func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
@@ -110,15 +113,18 @@ func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 }
 
 // tap returns a coordinator over a store that is tapped.
-func tap(tb testing.TB, server *memstore.Server, c clock.Clock, set ...func(*protocol.Settings)) (*protocol.Coordinator, *tapped) {
+func tap(tb testing.TB, server *memstore.Server, c clock.Clock,
+	set ...func(*protocol.Settings)) (*protocol.Coordinator, *tapped) {
 	tb.Helper()
 	if c == nil {
 		c = &shifted{}
 	}
 	st := &tapped{Store: memstore.Store{Server: server}}
 	settings := protocol.Settings{
-		Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
-		SkewBound: time.Second, Clock: c, Logger: slog.New(slog.DiscardHandler), ServerClock: server.Clock != nil,
+		Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second,
+		MaxHorizon: 2 * time.Minute,
+		SkewBound:  time.Second, Clock: c, Logger: slog.New(slog.DiscardHandler),
+		ServerClock: server.Clock != nil,
 	}
 	for _, change := range set {
 		change(&settings)
@@ -170,7 +176,8 @@ func mustRenew(tb testing.TB, c *protocol.Coordinator, g coord.Grant, by int64) 
 // notices has a holder renew, which finds that writes were lost.
 func notices(tb testing.TB, c *protocol.Coordinator, g coord.Grant) {
 	tb.Helper()
-	if _, err := c.Renew(tb.Context(), g, g.NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
+	if _, err := c.Renew(tb.Context(), g, g.NotAfter+1); err != nil &&
+		!errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
 		tb.Fatal(err)
 	}
 }
@@ -201,8 +208,9 @@ func wants(token string) coord.Request { return wantsIn(space, token) }
 func wantsIn(space coord.Space, token string) coord.Request {
 	now := space.Scale.Tick(time.Now().UnixMicro())
 	return coord.Request{
-		Token: token, Holder: "test", Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
-		Workers: coord.Range{Count: space.Capacity}, Capacity: space.Capacity, TTL: 60 * time.Second,
+		Token: token, Holder: "test", Fingerprint: space.Fingerprint, Scale: space.Scale,
+		LastTick: space.LastTick,
+		Workers:  coord.Range{Count: space.Capacity}, Capacity: space.Capacity, TTL: 60 * time.Second,
 		Now: now, Until: now + 30_000, OpenBy: now,
 	}
 }

@@ -27,7 +27,8 @@ func TestLeasesThatWereNotRead(t *testing.T) {
 	}
 	st.blind = func() {}
 	_, err = c.Acquire(drivertest.Within(t), share)
-	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "1 of 1 worker IDs are held") {
+	if err == nil || coord.Permanent(err) ||
+		!strings.Contains(err.Error(), "1 of 1 worker IDs are held") {
 		t.Errorf("Acquire: %v; want an error for the moment, which says what is held", err)
 	}
 }

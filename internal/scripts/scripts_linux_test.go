@@ -44,12 +44,14 @@ func run(t *testing.T, path string, args ...string) (string, int) {
 // TestSummary: the table has every step that ran, and the exit code is the command's.
 func TestSummary(t *testing.T) {
 	out, code := script(t, "summary", "bash", "-ec",
-		"scripts/step first true; scripts/summary scripts/step second true; scripts/step third sh -c 'exit 7' || code=7; scripts/step fourth sh -c 'exit 77'; exit $code")
+		"scripts/step first true; scripts/summary scripts/step second true; scripts/step third sh -c "+
+			"'exit 7' || code=7; scripts/step fourth sh -c 'exit 77'; exit $code")
 	_, table, found := strings.Cut(out, "\n== all steps\n")
 	if code != 7 || !found {
 		t.Fatalf("exit code %d, want 7; printed\n%s", code, out)
 	}
-	want := regexp.MustCompile(`^ +\d+ s  ok +first\n +\d+ s  ok +second\n +\d+ s  FAILED +third\n +\d+ s  not run +fourth\n +\d+ s  FAILED +all\n$`)
+	want := regexp.MustCompile(`^ +\d+ s  ok +first\n +\d+ s  ok +second\n +\d+ s  FAILED +third\n ` +
+		`+\d+ s  not run +fourth\n +\d+ s  FAILED +all\n$`)
 	if !want.MatchString(table) {
 		t.Errorf("the table is\n%s\nwant %v", table, want)
 	}
@@ -59,14 +61,17 @@ func TestSummary(t *testing.T) {
 }
 
 // TestSteps: every step of the checks is a command that the shell understands. A comma in an
-// argument of one of make's functions ends that argument, and a step in the middle of an hour fails.
+// argument of one of make's functions ends that argument, and a step in the middle of an hour
+// fails.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED, not installed: make")
 	}
-	args := strings.Fields("--no-print-directory --dry-run step-format step-servers step-test step-tidy step-lint step-platforms step-model step-browser step-kubernetes " +
-		"step-race step-faults-test step-faults step-bench step-proto step-oldest step-faults-race step-mutants step-busy-mutants step-frozen")
+	args := strings.Fields("--no-print-directory --dry-run step-format step-servers step-test " +
+		"step-tidy step-lint step-platforms step-model step-browser step-kubernetes " +
+		"step-race step-faults-test step-faults step-bench step-proto step-oldest step-faults-race " +
+		"step-mutants step-busy-mutants step-frozen")
 	cmd := exec.CommandContext(t.Context(), "make", args...)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "UNALIKE_STEPS=", "MAKEFLAGS=")
@@ -76,7 +81,8 @@ func TestSteps(t *testing.T) {
 	}
 	shell := exec.CommandContext(t.Context(), "sh", "-n")
 	shell.Stdin = bytes.NewReader(steps)
-	if out, err := shell.CombinedOutput(); err != nil || bytes.Count(steps, []byte("scripts/step")) < 10 {
+	if out, err := shell.CombinedOutput(); err != nil ||
+		bytes.Count(steps, []byte("scripts/step")) < 10 {
 		t.Errorf("the steps of make: %v\n%s\n%s", err, out, steps)
 	}
 }
@@ -117,8 +123,10 @@ func TestNothingLeftOver(t *testing.T) {
 
 // TestBusy: the loops run while the command does, and no longer.
 func TestBusy(t *testing.T) {
-	out, code := script(t, "leftover", "scripts/busy", "3", "bash", "-c", "cat /proc/$PPID/task/$PPID/children; exit 5")
-	if loops := len(strings.Fields(strings.SplitN(strings.TrimSpace(out), "\n", 2)[0])) - 1; code != 5 || loops != 3 {
+	out, code := script(t, "leftover", "scripts/busy", "3", "bash", "-c",
+		"cat /proc/$PPID/task/$PPID/children; exit 5")
+	if loops := len(strings.Fields(strings.SplitN(strings.TrimSpace(out), "\n",
+		2)[0])) - 1; code != 5 || loops != 3 {
 		t.Errorf("exit code %d beside %d loops, want 5 and 3:\n%s", code, loops, out)
 	}
 }
@@ -127,7 +135,8 @@ func TestBusy(t *testing.T) {
 // finds something, or that the go command does not know, is named at the end.
 func TestFuzz(t *testing.T) {
 	out, code := script(t, "fuzz", "list")
-	for _, want := range []string{"./core FuzzParse", "./internal/filestore FuzzDecode", "./coord/zk FuzzNames", "./internal/protocol FuzzDecode"} {
+	for _, want := range []string{"./core FuzzParse", "./internal/filestore FuzzDecode",
+		"./coord/zk FuzzNames", "./internal/protocol FuzzDecode"} {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("%s is not found", want)
 		}
@@ -148,11 +157,13 @@ case "$*" in
 esac
 echo 'fuzz: elapsed: 3s, execs: 42'
 `,
-		"a/a_test.go": "package a\n\nfunc FuzzBad(f *testing.F) {}\nfunc FuzzGood(f *testing.F) {}\nfunc TestX(t *testing.T) {}\n",
+		"a/a_test.go": "package a\n\nfunc FuzzBad(f *testing.F) {}\nfunc FuzzGood(f *testing.F) " +
+			"{}\nfunc TestX(t *testing.T) {}\n",
 		"b/b_test.go": "package b\n\nfunc FuzzGone(f *testing.F) {}\nfunc FuzzSlow(f *testing.F) {}\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o700)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(content), 0o700)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,12 +178,14 @@ echo 'fuzz: elapsed: 3s, execs: 42'
 	var want strings.Builder
 	for _, at := range []string{"a Bad", "a Good", "b Gone", "b Slow"} {
 		folder, name, _ := strings.Cut(at, " ")
-		want.WriteString("in " + folder + ": test . -run ^$ -fuzz ^Fuzz" + name + "$ -fuzztime 3s -fuzzminimizetime 1s\n")
+		want.WriteString("in " + folder + ": test . -run ^$ -fuzz ^Fuzz" + name +
+			"$ -fuzztime 3s -fuzzminimizetime 1s\n")
 	}
 	if string(calls) != want.String() {
 		t.Errorf("called was\n%swant\n%s", calls, &want)
 	}
-	if _, end, _ := strings.Cut(out, "FAILED: "); code != 1 || end != dir+"/a FuzzBad\nFAILED: "+dir+"/b FuzzGone\n" {
+	if _, end, _ := strings.Cut(out, "FAILED: "); code != 1 || end != dir+"/a FuzzBad\nFAILED: "+dir+
+		"/b FuzzGone\n" {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }

@@ -68,7 +68,8 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	usage := fmt.Sprintf("write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
 	for _, name := range foreign {
 		if u.Has(name) {
-			return t, fmt.Errorf("option %q is of other clients; leave it out, and write %s:// for TLS or %s:// for none", name, secure(s.Name), s.Name)
+			return t, fmt.Errorf("option %q is of other clients; leave it out, and write %s:// for TLS or "+
+				"%s:// for none", name, secure(s.Name), s.Name)
 		}
 	}
 	t.Scheme = u.Scheme
@@ -79,7 +80,8 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	case len(u.Hosts) > 0 && t.Socket != "":
 		return t, errors.New("there are a host and a socket; give one of them")
 	case len(u.Hosts) > 1 && !s.Several:
-		return t, fmt.Errorf("there are %d hosts; give the one that is written to, or a name that leads there", len(u.Hosts))
+		return t, fmt.Errorf("there are %d hosts; give the one that is written to, or a name that "+
+			"leads there", len(u.Hosts))
 	case t.Database == "" || strings.Contains(t.Database, "/"):
 		return t, errors.New("there is no database, or more than one; " + usage)
 	case u.User == nil || u.User.Username() == "":

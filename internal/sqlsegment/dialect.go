@@ -10,10 +10,12 @@ import (
 
 // DB is a database, as a store sees it.
 type DB interface {
-	// Transact makes statements in one transaction and one round trip, whatever the connection's settings are, and
-	// returns the rows of the last one as text; NULL is empty. When it returns, what was written is committed.
+	// Transact makes statements in one transaction and one round trip, whatever the connection's
+	// settings are, and returns the rows of the last one as text; NULL is empty. When it returns, what
+	// was written is committed.
 	Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error)
-	// Once is Transact for what must not be done twice. It is two messages, so that no proxy repeats it by itself.
+	// Once is Transact for what must not be done twice. It is two messages, so that no proxy repeats
+	// it by itself.
 	Once(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
 	// Check returns an error if the pool cannot be used.
 	Check() error
@@ -23,36 +25,40 @@ type DB interface {
 	Close() error
 }
 
-// Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity} is
-// Identity; $TAG and the like are literals.
+// Dialect is how a database writes things. In its texts {table} and {meta} are the tables,
+// {identity} is Identity; $TAG and the like are literals.
 type Dialect struct {
 	Identity string // expression: which server this is
 	Now      string // expression: microseconds since 1970
 	// Text is a literal, Quote a name, and Plain a text that goes with others in a column.
 	Text, Quote, Plain func(s string) string
-	// Changed returns statements which make an UPDATE of $TAG that adds $SIZE to {raised}, and return a row: how many
-	// rows that has changed, max_id and step then, and {raised} before.
+	// Changed returns statements which make an UPDATE of $TAG that adds $SIZE to {raised}, and return
+	// a row: how many rows that has changed, max_id and step then, and {raised} before.
 	Changed func(update string) []string
 	Raised  string // is max_id, as {raised}
-	// Prompt is a condition: a statement has not waited for longer than $WAIT microseconds. Who has asked for it is
-	// gone by then.
+	// Prompt is a condition: a statement has not waited for longer than $WAIT microseconds. Who has
+	// asked for it is gone by then.
 	Prompt string
-	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is here.
+	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is
+	// here.
 	Unsafe sqldb.Risk
-	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that for all tags.
+	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that
+	// for all tags.
 	Key string
-	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA, which may be
-	// empty, and their types. No row: there is no such table.
+	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA,
+	// which may be empty, and their types. No row: there is no such table.
 	Types string
-	// Updated is an expression: seconds since 1970 of the last change. Updates is what sets it in an UPDATE.
+	// Updated is an expression: seconds since 1970 of the last change. Updates is what sets it in an
+	// UPDATE.
 	Updated, Updates string
-	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one that replaces
-	// the identity and the stamp of such a row.
+	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one
+	// that replaces the identity and the stamp of such a row.
 	Ignore, Ignored, Replaced string
 	// All ends an UPDATE of all rows, whatever the settings are.
 	All          string
 	Schema, Meta string // statements that make the tables
-	// Risks are settings with which a server may lose what it has confirmed. $SCHEMA and $TABLE are the table.
+	// Risks are settings with which a server may lose what it has confirmed. $SCHEMA and $TABLE are
+	// the table.
 	Risks []sqldb.Risk
 }
 
@@ -73,12 +79,14 @@ func (t table) String() string { return strings.TrimPrefix(t.schema+"."+t.name, 
 // metaName is the name of our own table.
 const metaName = "unalike_meta"
 
-// write fills in what a text leaves open, in one go: what a value contains is left as it is. Pairs are the names of values and the values.
+// write fills in what a text leaves open, in one go: what a value contains is left as it is. Pairs
+// are the names of values and the values.
 func (s *Store) write(text string, pairs ...string) string {
 	d := &s.dialect
 	names := append([]string{
 		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
-		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates, "{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
+		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates,
+		"{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
 		"$ALL", s.text(s.table.name), "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name),
 	}, pairs...)
 	return strings.NewReplacer(names...).Replace(text)
@@ -87,13 +95,17 @@ func (s *Store) write(text string, pairs ...string) string {
 // schemaText is the statement that makes the table.
 func (s *Store) schemaText() string { return s.write(s.dialect.Schema) }
 
-// grants gives a user the rights that a program needs, as comments: only who runs it knows the user.
+// grants gives a user the rights that a program needs, as comments: only who runs it knows the
+// user.
 func (s *Store) grants() string {
-	right := func(table string) string { return "-- GRANT SELECT, INSERT, UPDATE ON " + table + " TO user;" }
+	right := func(table string) string {
+		return "-- GRANT SELECT, INSERT, UPDATE ON " + table + " TO user;"
+	}
 	return right(s.write("{table}")) + "\n" + right(s.write("{meta}"))
 }
 
-// Schema is the statement that makes a table; empty: the default one. A name that is none gives an empty statement.
+// Schema is the statement that makes a table; empty: the default one. A name that is none gives an
+// empty statement.
 func Schema(d Dialect, name string) string {
 	t, err := parseTable(cmp.Or(name, DefaultTable))
 	if err != nil {

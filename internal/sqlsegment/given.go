@@ -12,7 +12,8 @@ type given struct {
 	tags map[string]floor
 }
 
-// floor is a number that all ranges of a tag begin above which are asked for from now on, and how often something was given back.
+// floor is a number that all ranges of a tag begin above which are asked for from now on, and how
+// often something was given back.
 type floor struct {
 	last    int64
 	returns int
@@ -30,8 +31,8 @@ func (g *given) floor(tag string) floor {
 	return f
 }
 
-// note notes a range, and returns an error if it does not begin above what was handed out before it was asked for. Before is the
-// floor then; it is no measure if something was given back meanwhile.
+// note notes a range, and returns an error if it does not begin above what was handed out before it
+// was asked for. Before is the floor then; it is no measure if something was given back meanwhile.
 func (g *given) note(tag string, r segment.Range, before floor) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

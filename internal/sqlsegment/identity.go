@@ -10,20 +10,21 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// mark is which server a tag is to be on, and when that was said. Stamps rise, so that a server that was left
-// is not taken for the one that follows.
+// mark is which server a tag is to be on, and when that was said. Stamps rise, so that a server
+// that was left is not taken for the one that follows.
 type mark struct {
 	identity string
 	stamp    int64
 }
 
-// marks are those of a tag: what this program knows, and what is recorded for all tags and for this one.
+// marks are those of a tag: what this program knows, and what is recorded for all tags and for this
+// one.
 type marks struct{ known, base, own mark }
 
-// judge says which mark of a tag counts, whether it is that of all tags, and whether it says that the server which is
-// here is the one that the tag is to be on. The newest one counts, whether that was known before or somebody has
-// recorded it since. It may lead away: the server was left once, and is back with what it had then, or with less than
-// what the other one has handed out.
+// judge says which mark of a tag counts, whether it is that of all tags, and whether it says that
+// the server which is here is the one that the tag is to be on. The newest one counts, whether that
+// was known before or somebody has recorded it since. It may lead away: the server was left once,
+// and is back with what it had then, or with less than what the other one has handed out.
 func (m marks) judge(here string) (is mark, all, same bool) {
 	is = m.known
 	if m.base.stamp > is.stamp {
@@ -57,8 +58,8 @@ func (s *Store) adopt(tag string, m mark) {
 	s.own[tag] = m
 }
 
-// place finds out whether a tag is on the server that it is to be on, and learns what is recorded. With a number to
-// skip it is, after that is added to every tag, once for all programs.
+// place finds out whether a tag is on the server that it is to be on, and learns what is recorded.
+// With a number to skip it is, after that is added to every tag, once for all programs.
 func (s *Store) place(ctx context.Context, tag string, r row) error {
 	m := marks{s.expected(tag), r.base, r.own}
 	is, all, same := m.judge(r.here)
@@ -76,34 +77,38 @@ func (s *Store) place(ctx context.Context, tag string, r row) error {
 	return nil
 }
 
-// record is the one statement that says which server is that of a tag, by its name as it is stored, or of all. Its
-// stamp is above what was recorded before.
+// record is the one statement that says which server is that of a tag, by its name as it is stored,
+// or of all. Its stamp is above what was recorded before.
 func (s *Store) record(tag, here string, stamp int64) string {
 	key := s.table.name
 	if tag != "" {
 		key += ":" + tag
 	}
-	return s.write("INSERT INTO {meta} (name, identity, stamp) VALUES ($NAME, $HERE, $STAMP) "+s.dialect.Replaced,
+	return s.write("INSERT INTO {meta} (name, identity, stamp) VALUES ($NAME, $HERE, $STAMP) "+
+		s.dialect.Replaced,
 		"$NAME", s.text(key), "$HERE", s.text(here), "$STAMP", num(stamp))
 }
 
-// raised is the statement that adds to every tag, if no stamp is given or that is the one recorded for all. What is
-// damaged stays as it is.
+// raised is the statement that adds to every tag, if no stamp is given or that is the one recorded
+// for all. What is damaged stays as it is.
 func (s *Store) raised(by, stamp int64) string {
 	bound, where := s.bound.Load(), ""
 	if stamp > 0 {
 		where = "WHERE EXISTS (SELECT 1 FROM {meta} WHERE name = $ALL AND stamp = $STAMP)"
 	}
-	return s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST THEN $BOUND ELSE max_id + $BY END "+where+" {all}",
+	return s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST "+
+		"THEN $BOUND ELSE max_id + $BY END "+where+" {all}",
 		"$MOST", num(max(0, bound-by)), "$BOUND", num(bound), "$BY", num(by), "$STAMP", num(stamp))
 }
 
-// skip adds to every tag what may be missing here, and says that all are on this server. Of several programs one
-// does it, the one whose stamp is stored: the others wait for the row, and find another one than they have read.
+// skip adds to every tag what may be missing here, and says that all are on this server. Of several
+// programs one does it, the one whose stamp is stored: the others wait for the row, and find
+// another one than they have read.
 func (s *Store) skip(ctx context.Context, tag string, r row, was mark) error {
 	stamp := newStamp(was, r.base, r.own)
 	now, err := s.readBy(ctx, tag,
-		s.write("UPDATE {meta} SET identity = $HERE, stamp = $STAMP WHERE name = $ALL AND stamp = $WAS", "$HERE", s.text(r.here), "$STAMP", num(stamp), "$WAS", num(r.base.stamp)),
+		s.write("UPDATE {meta} SET identity = $HERE, stamp = $STAMP WHERE name = $ALL AND stamp = $WAS",
+			"$HERE", s.text(r.here), "$STAMP", num(stamp), "$WAS", num(r.base.stamp)),
 		s.raised(s.opts.Skip, stamp))
 	if err != nil {
 		return err
@@ -113,7 +118,8 @@ func (s *Store) skip(ctx context.Context, tag string, r row, was mark) error {
 	}
 	s.adopt("", now.base)
 	if now.base.stamp == stamp {
-		s.log.Warn("the store of segments is another server than before; numbers were skipped", "table", s.table.String(), "was", was.identity, "is", r.here, "skipped", s.opts.Skip)
+		s.log.Warn("the store of segments is another server than before; numbers were skipped", "table",
+			s.table.String(), "was", was.identity, "is", r.here, "skipped", s.opts.Skip)
 	}
 	return nil
 }
@@ -139,7 +145,8 @@ func (s *Store) accept(ctx context.Context, tag string, r row) error {
 // AdvanceAll implements [segment.Advancer].
 func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 	if by < 0 {
-		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only", segment.ErrInvalidConfig, by)
+		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only",
+			segment.ErrInvalidConfig, by)
 	}
 	return s.call(ctx, func(ctx context.Context) error {
 		found, err := s.find(ctx, s.meta.Load())
@@ -159,7 +166,8 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 	})
 }
 
-// look looks at the server before the first call: its identity, what its columns hold, what it may lose.
+// look looks at the server before the first call: its identity, what its columns hold, what it may
+// lose.
 func (s *Store) look(ctx context.Context) error {
 	if s.looked.Load() {
 		return nil
@@ -179,10 +187,13 @@ func (s *Store) look(ctx context.Context) error {
 	}
 	warnings := found.risks
 	if s.opts.RequireDurable && len(warnings) > 0 { //mutant:segment-durable
-		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig, strings.Join(warnings, "; "))
+		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig,
+			strings.Join(warnings, "; "))
 	}
 	if s.meta.Store(without == nil); without != nil {
-		warnings = append(warnings, fmt.Sprintf("table %s cannot be made beside table %v, so that a program that starts after a failover does not notice that ranges may be missing: %v; have somebody run: %s",
+		warnings = append(warnings, fmt.Sprintf("table %s cannot be made beside table %v, so that a "+
+			"program that starts after a failover does not notice that ranges may be missing: %v; have "+
+			"somebody run: %s",
 			metaName, s.table, without, s.write(s.dialect.Meta)))
 		found.base = mark{identity: found.here}
 	}
@@ -197,12 +208,14 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// begin finds out what there is, and records this server as that of all tags if there is none. Without is why that
-// cannot be.
+// begin finds out what there is, and records this server as that of all tags if there is none.
+// Without is why that cannot be.
 func (s *Store) begin(ctx context.Context) (f finding, without, err error) {
 	f, err = s.find(ctx, true)
 	if s.lacks(err) || err == nil && f.base.identity == "" {
-		_, err = s.transact(ctx, true, s.write(s.dialect.Meta), s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+s.dialect.Ignored))
+		_, err = s.transact(ctx, true, s.write(s.dialect.Meta),
+			s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+
+				s.dialect.Ignored))
 		if err == nil || s.db.Class(err) == sqldb.Duplicate || s.db.Class(err) == sqldb.Race {
 			f, err = s.find(ctx, true)
 		}
@@ -227,7 +240,8 @@ type finding struct {
 	risks        []string
 }
 
-// find finds out what there is, in one round trip, and notes what the columns hold. Meta says whether our own table is there.
+// find finds out what there is, in one round trip, and notes what the columns hold. Meta says
+// whether our own table is there.
 func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 	text := "SELECT 'here', " + s.dialect.Plain("{identity}") + ", ''"
 	for i, r := range s.dialect.Risks {
@@ -236,8 +250,10 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 	text += " UNION ALL " + s.dialect.Types
 	if meta {
 		plain := s.dialect.Plain
-		text += " UNION ALL SELECT 'base', " + plain("identity") + ", " + plain("CAST(stamp AS CHAR(20))") + " FROM {meta} WHERE name = $ALL" +
-			" UNION ALL SELECT 'newest', '', " + plain("CAST(COALESCE(MAX(stamp), 0) AS CHAR(20))") + " FROM {meta}"
+		text += " UNION ALL SELECT 'base', " + plain("identity") + ", " +
+			plain("CAST(stamp AS CHAR(20))") + " FROM {meta} WHERE name = $ALL" +
+			" UNION ALL SELECT 'newest', '', " + plain("CAST(COALESCE(MAX(stamp), 0) AS CHAR(20))") +
+			" FROM {meta}"
 	}
 	rows, err := s.transact(ctx, false, s.write(text))
 	if err != nil {
@@ -265,13 +281,14 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 		}
 	}
 	if types == 0 {
-		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s", segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants())
+		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s",
+			segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants())
 	}
 	return f, nil
 }
 
-// Look looks at the server, and returns why it can never do. A server that cannot be reached is looked at by the
-// first call that reaches it.
+// Look looks at the server, and returns why it can never do. A server that cannot be reached is
+// looked at by the first call that reaches it.
 func (s *Store) Look(ctx context.Context) error {
 	err := s.call(ctx, func(context.Context) error { return nil })
 	if err != nil && (errors.Is(err, segment.ErrInvalidConfig) || ctx.Err() != nil) {

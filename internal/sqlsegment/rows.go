@@ -27,7 +27,8 @@ type row struct {
 	base, own  mark   // what is recorded for all tags, and for this one
 }
 
-// readBy reads the row of a tag, after other statements of the same transaction. Without statements it writes nothing.
+// readBy reads the row of a tag, after other statements of the same transaction. Without statements
+// it writes nothing.
 func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row, err error) {
 	rows, err := s.run(func(meta bool) ([][]string, error) {
 		recorded := "'', 0, '', 0"
@@ -40,7 +41,8 @@ func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row
 			}
 			recorded = strings.Join(parts, ", ")
 		}
-		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
+		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 "+
+			"ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
 		return s.transact(ctx, len(before) > 0, append(before, last)...)
 	})
 	switch {
@@ -61,8 +63,8 @@ func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row
 	return r, nil
 }
 
-// run runs what reads our own table, or is told that it is not there. Without it, what others have recorded since this program began
-// is not noticed.
+// run runs what reads our own table, or is told that it is not there. Without it, what others have
+// recorded since this program began is not noticed.
 func (s *Store) run(f func(meta bool) ([][]string, error)) ([][]string, error) {
 	meta := s.meta.Load()
 	rows, err := f(meta)
@@ -71,7 +73,8 @@ func (s *Store) run(f func(meta bool) ([][]string, error)) ([][]string, error) {
 	}
 	rows, err = f(false)
 	if err == nil && s.meta.Swap(false) {
-		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed what others say of the server", "table", s.table.String())
+		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed "+
+			"what others say of the server", "table", s.table.String())
 	}
 	return rows, err
 }
@@ -94,7 +97,8 @@ func statements(texts []string) []sqldb.Statement {
 func (s *Store) storedNext(tag, text string) (int64, error) {
 	n, err := number(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %s; a whole number from 0 to %d is allowed; set one above every number in use", segment.ErrInvalidConfig,
+		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %s; a whole number from 0 to %d is "+
+			"allowed; set one above every number in use", segment.ErrInvalidConfig,
 			tag, s.table, cmp.Or(text, "NULL"), s.bound.Load())
 	}
 	return n, segment.CheckNext(tag, "max_id in table "+s.table.String(), n, s.bound.Load())
@@ -104,7 +108,8 @@ func (s *Store) storedNext(tag, text string) (int64, error) {
 func (s *Store) storedStep(tag, text string) (int64, error) {
 	n, err := number(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d", segment.ErrInvalidConfig, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
+		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d",
+			segment.ErrInvalidConfig, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
 	}
 	return n, segment.CheckStored(tag, "step in table "+s.table.String(), n)
 }
@@ -140,7 +145,8 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags
 // tags lists tags.
 func (s *Store) tags(ctx context.Context, some string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.transact(ctx, false, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some))
+		rows, err := s.transact(ctx, false,
+			s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some))
 		if err != nil {
 			return err
 		}
@@ -168,11 +174,15 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {
-		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()), s.fits("step", t.Step, s.stepMost.Load())); err != nil {
+		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()),
+			s.fits("step", t.Step, s.stepMost.Load())); err != nil {
 			return err
 		}
-		_, err := s.transact(ctx, true, s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
-			"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
+		_, err := s.transact(ctx, true,
+			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, "+
+				"$STEP, $WHAT)",
+				"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT",
+				s.text(t.Description)))
 		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}
@@ -189,7 +199,8 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 		if err := s.fits("step", step, s.stepMost.Load()); err != nil {
 			return err
 		}
-		_, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", "$STEP", num(step), "$TAG", s.text(tag)))
+		_, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG",
+			"$STEP", num(step), "$TAG", s.text(tag)))
 		return err
 	})
 }
@@ -204,14 +215,17 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 			return err
 		}
 		// The row stays locked until it is read: nobody has taken a range in between.
-		r, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG", s.text(tag)))
+		r, err := s.readBy(ctx, tag, s.write(
+			"UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG",
+			s.text(tag)))
 		switch {
 		case err != nil:
 			return err
 		case r.nextDamage != nil:
 			return r.nextDamage
 		case r.next > to:
-			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, r.next, to)
+			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
+				segment.ErrInvalidConfig, tag, r.next, to)
 		}
 		return s.accept(ctx, tag, r)
 	})
@@ -220,21 +234,26 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 // fits refuses what a column would clamp.
 func (s *Store) fits(what string, n, most int64) error {
 	if n > most || n < 0 {
-		return fmt.Errorf("%w: %s is %d; the column in table %v holds numbers from 0 to %d", segment.ErrInvalidConfig, what, n, s.table, most)
+		return fmt.Errorf("%w: %s is %d; the column in table %v holds numbers from 0 to %d",
+			segment.ErrInvalidConfig, what, n, s.table, most)
 	}
 	return nil
 }
 
 // whole is a type of whole numbers, as databases write it.
-var whole = regexp.MustCompile(`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( unsigned)?(?: zerofill)?$`)
+var whole = regexp.MustCompile(
+	`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( ` +
+		`unsigned)?(?: zerofill)?$`)
 
 // boundOf is the largest number that a column of a type can hold, and that fits in int64.
 func boundOf(name string) (int64, error) {
 	m := whole.FindStringSubmatch(strings.ToLower(name))
 	if m == nil {
-		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint", segment.ErrInvalidConfig, name)
+		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint",
+			segment.ErrInvalidConfig, name)
 	}
-	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31, "int": 31}[m[1]]
+	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31,
+		"int": 31}[m[1]]
 	switch {
 	case bits > 0 && m[3] != "":
 		return 1<<(bits+1) - 1, nil

@@ -26,8 +26,8 @@ type Options struct {
 	Table string
 	// RequireDurable refuses a server that may lose what it has confirmed. Otherwise it is a warning.
 	RequireDurable bool
-	// Skip is what is added to every tag when the server is another one than before, as after a failover.
-	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
+	// Skip is what is added to every tag when the server is another one than before, as after a
+	// failover. 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
@@ -78,15 +78,18 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	if err := db.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
-	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}, looking: make(chan struct{}, 1)}
+	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{},
+		looking: make(chan struct{}, 1)}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
 
-// CheckSkip returns an error unless a number is one that a store can add to every tag after a failover; 0: none is added.
+// CheckSkip returns an error unless a number is one that a store can add to every tag after a
+// failover; 0: none is added.
 func CheckSkip(n int64) error {
 	if n < 0 || n > segment.MaxStep {
-		return fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, n, int64(segment.MaxStep))
+		return fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig,
+			n, int64(segment.MaxStep))
 	}
 	return nil
 }
@@ -95,8 +98,11 @@ func CheckSkip(n int64) error {
 func parseTable(s string) (t table, err error) {
 	parts := strings.Split(s, ".")
 	for _, part := range parts {
-		if part == "" || len(part) > 63 || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") != "" || len(parts) > 2 {
-			return t, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, digits, _ and $, 63 at most each", segment.ErrInvalidConfig, s)
+		if part == "" || len(part) > 63 ||
+			strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") != "" ||
+			len(parts) > 2 {
+			return t, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, digits, _ "+
+				"and $, 63 at most each", segment.ErrInvalidConfig, s)
 		}
 	}
 	t.name = parts[len(parts)-1]
@@ -106,7 +112,8 @@ func parseTable(s string) (t table, err error) {
 	return t, nil
 }
 
-// tries is how often a take that has changed nothing, for no reason that can be seen, is tried again.
+// tries is how often a take that has changed nothing, for no reason that can be seen, is tried
+// again.
 const tries = 10
 
 // Take implements [segment.Store].
@@ -144,11 +151,13 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 		}
 		step = min(step, s.bound.Load()-row.next)
 	}
-	return segment.Range{}, fmt.Errorf("a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
+	return segment.Range{}, fmt.Errorf(
+		"a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
 }
 
-// stillBelow returns an error while the next number of a tag is not above what was handed out here, if that was so before. Taking a range
-// to find out would raise it, until it is above these and not above what others have.
+// stillBelow returns an error while the next number of a tag is not above what was handed out here,
+// if that was so before. Taking a range to find out would raise it, until it is above these and not
+// above what others have.
 func (s *Store) stillBelow(ctx context.Context, tag string) error {
 	f := s.given.floor(tag)
 	if !f.below {
@@ -156,7 +165,8 @@ func (s *Store) stillBelow(ctx context.Context, tag string) error {
 	}
 	row, err := s.readBy(ctx, tag)
 	if err == nil && row.next <= f.last {
-		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{Tag: tag, Got: segment.Range{First: row.next, Last: row.next}, Above: f.last}))
+		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{Tag: tag,
+			Got: segment.Range{First: row.next, Last: row.next}, Above: f.last}))
 	}
 	return err
 }
@@ -164,9 +174,11 @@ func (s *Store) stillBelow(ctx context.Context, tag string) error {
 // forever is how many microseconds a statement may wait for a call without an end.
 const forever = int64(24 * time.Hour / time.Microsecond)
 
-// ask takes a range, if the next number and, with a step of 0, the tag's own are such that there is one, the server is the one that it is to
-// be and no setting is unsafe, and if that is while somebody waits for it. It is one statement and what reads what is stored then.
-func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Range, done bool, err error) {
+// ask takes a range, if the next number and, with a step of 0, the tag's own are such that there is
+// one, the server is the one that it is to be and no setting is unsafe, and if that is while
+// somebody waits for it. It is one statement and what reads what is stored then.
+func (s *Store) ask(ctx context.Context, tag string,
+	step int64) (r segment.Range, done bool, err error) {
 	was, size, wait := s.expected(tag), "step", forever
 	if step > 0 {
 		size = num(step)
@@ -175,13 +187,16 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 		wait = max(0, time.Until(end).Microseconds()) //nolint:forbidigo // how long a call may take is no matter of ticks
 	}
 	rows, err := s.run(func(meta bool) ([][]string, error) {
-		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND NOT ({unsafe}) AND {identity} = $IDENTITY AND " + s.dialect.Prompt
+		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND " +
+			"max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND NOT ({unsafe}) AND " +
+			"{identity} = $IDENTITY AND " + s.dialect.Prompt
 		if meta {
 			for _, name := range []string{"$ALL", s.dialect.Key} {
 				update += " AND COALESCE((SELECT stamp FROM {meta} WHERE name = " + name + "), 0) <= $STAMP"
 			}
 		}
-		return s.changed(ctx, false, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST", num(segment.MaxStep), "$WAIT", num(wait),
+		return s.changed(ctx, false, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST",
+			num(segment.MaxStep), "$WAIT", num(wait),
 			"$TAG", s.text(tag), "$IDENTITY", s.text(was.identity), "$STAMP", num(was.stamp))
 	})
 	if err != nil {
@@ -189,7 +204,9 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 	}
 	n, err1 := number(rows[0][0])
 	if n > 1 {
-		return r, false, fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be handed out twice; delete all but the one with the highest max_id, and make biz_tag the primary key",
+		return r, false, fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be "+
+			"handed out twice; delete all but the one with the highest max_id, and make biz_tag the "+
+			"primary key",
 			segment.ErrInvalidConfig, n)
 	}
 	if n < 1 || err1 != nil {
@@ -205,13 +222,15 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 		step = is[1]
 	}
 	if r = (segment.Range{First: is[0] - step, Last: is[0] - 1}); r.First != is[2] {
-		return r, false, fmt.Errorf("%w: tag %q: max_id in table %v was %d, and is %d after %d were added: a trigger or the column's type changes what is stored; drop the one, or use bigint",
+		return r, false, fmt.Errorf("%w: tag %q: max_id in table %v was %d, and is %d after %d were "+
+			"added: a trigger or the column's type changes what is stored; drop the one, or use bigint",
 			segment.ErrInvalidConfig, tag, s.table, is[2], is[0], step)
 	}
 	return r, true, nil
 }
 
-// why finds out why nothing was taken. If that is over it returns what is stored, of which numbers are left.
+// why finds out why nothing was taken. If that is over it returns what is stored, of which numbers
+// are left.
 func (s *Store) why(ctx context.Context, tag string) (row, error) {
 	row, err := s.readBy(ctx, tag)
 	switch {
@@ -235,13 +254,16 @@ func (s *Store) why(ctx context.Context, tag string) (row, error) {
 		wider = ", where numbers end"
 	}
 	if row.next >= bound {
-		return row, fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most%s", segment.ErrExhausted, tag, s.table, row.next, bound, wider)
+		return row, fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most%s",
+			segment.ErrExhausted, tag, s.table, row.next, bound, wider)
 	}
 	return row, nil
 }
 
-// changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what [Dialect.Changed] says.
-func (s *Store) changed(ctx context.Context, once bool, update string, pairs ...string) ([][]string, error) {
+// changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what
+// [Dialect.Changed] says.
+func (s *Store) changed(ctx context.Context, once bool, update string,
+	pairs ...string) ([][]string, error) {
 	all := s.dialect.Changed(update)
 	for i, text := range all {
 		all[i] = s.write(text, pairs...)
@@ -253,14 +275,17 @@ func (s *Store) changed(ctx context.Context, once bool, update string, pairs ...
 }
 
 // GiveBack implements [segment.Store]. It is sent once.
-func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
+func (s *Store) GiveBack(ctx context.Context, tag string,
+	unused segment.Range) (done bool, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) error {
-		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
-			"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY", s.text(s.expected(tag).identity), "$SIZE", "0")
+		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND "+
+			"max_id = $FROM AND {identity} = $IDENTITY",
+			"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY",
+			s.text(s.expected(tag).identity), "$SIZE", "0")
 		done = err == nil && rows[0][0] == "1"
 		return err
 	})
@@ -331,13 +356,17 @@ func (s *Store) explain(err error) error {
 	}
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
-		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants(), err)
+		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s\n%w",
+			segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants(), err)
 	case sqldb.Misfit:
-		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
+		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it "+
+			"with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the user needs SELECT, INSERT and UPDATE on table %v and on %s beside it: %w", segment.ErrInvalidConfig, s.table, metaName, err)
+		return fmt.Errorf("%w: the user needs SELECT, INSERT and UPDATE on table %v and on %s "+
+			"beside it: %w", segment.ErrInvalidConfig, s.table, metaName, err)
 	case sqldb.ReadOnly:
-		return fmt.Errorf("the server is read-only, as a replica is; name the one that is written to: %w", err)
+		return fmt.Errorf("the server is read-only, as a replica is; name the one that is written to: %w",
+			err)
 	case sqldb.Refused:
 		return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}

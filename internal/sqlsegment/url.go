@@ -19,8 +19,10 @@ type Target struct {
 	Options Options
 }
 
-// Open makes a store, and what connect gives for it, from a URL. A server that cannot be reached is no error yet.
-func Open[D DB](ctx context.Context, scheme sqldb.Scheme, u *driver.URL, d Dialect, connect func(sqldb.Server) (D, error)) (*Store, error) {
+// Open makes a store, and what connect gives for it, from a URL. A server that cannot be reached is
+// no error yet.
+func Open[D DB](ctx context.Context, scheme sqldb.Scheme, u *driver.URL, d Dialect,
+	connect func(sqldb.Server) (D, error)) (*Store, error) {
 	t, err := parseURL(scheme, u)
 	if err != nil {
 		return nil, Invalid(u, err)
@@ -51,7 +53,8 @@ func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
 	if t.Server, err = s.Server(u, "table="+DefaultTable); err != nil {
 		return t, err
 	}
-	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"}, sqldb.ServerOptions...)...); err != nil {
+	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"},
+		sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
 	t.Options.Logger, t.Options.Table = u.Logger, u.Option("table")
@@ -70,8 +73,10 @@ func ParseSafety(u *driver.URL) (durable bool, skip int64, err error) {
 	if u.Has("failover") {
 		v := u.Option("failover")
 		n, ok := strings.CutPrefix(v, "skip:")
-		if skip, err = strconv.ParseInt(n, 10, 64); v != "stop" && (!ok || err != nil || skip < 1 || skip > segment.MaxStep) {
-			return false, 0, fmt.Errorf("option failover is %q; it is stop, or skip:N with N from 1 to %d, for example skip:1000000", v, int64(segment.MaxStep))
+		if skip, err = strconv.ParseInt(n, 10, 64); v != "stop" &&
+			(!ok || err != nil || skip < 1 || skip > segment.MaxStep) {
+			return false, 0, fmt.Errorf("option failover is %q; it is stop, or skip:N with N from 1 to %d, "+
+				"for example skip:1000000", v, int64(segment.MaxStep))
 		}
 	}
 	return durable, skip, nil

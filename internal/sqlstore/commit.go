@@ -31,7 +31,7 @@ const (
 WHERE namespace = $1 AND version = $2 AND stamp = $3 AND record = $4`
 	unused = ` AND NOT EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.version > 0)`
 
-	settle = `UPDATE {namespaces} SET lineage = {lineage} WHERE namespace = $1
+	noteLineage = `UPDATE {namespaces} SET lineage = {lineage} WHERE namespace = $1
   AND (stamp = $2 OR EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.worker = $3
   AND s.stamp = $2))`
 
@@ -70,7 +70,8 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	meta, _ := stored(now.Meta)
 	slot, _ := stored(now.Slot)
 	out := protocol.Outcome{Position: now.Position, Done: meta == stamp || slot == stamp, Now: now}
-	if asked := change.Before; !out.Done && worker >= 0 && same(now.Meta, asked.Meta) && (!same(now.Slot, asked.Slot) || now.Owned != asked.Owned) {
+	if asked := change.Before; !out.Done && worker >= 0 && same(now.Meta, asked.Meta) &&
+		(!same(now.Slot, asked.Slot) || now.Owned != asked.Owned) {
 		out.Conflict = protocol.ConflictSlot
 	}
 	if out.Done && change.Owner == protocol.OwnerTaken {
@@ -91,8 +92,8 @@ func same[R protocol.Record](a, b protocol.Entry[R]) bool {
 func (s *session) statements(change protocol.Change, worker int, stamp int64) ([]Statement, error) {
 	//mutant:sql-held
 	lock := s.dialect.Shared // no floor is raised until the end of the transaction
-	if change.Meta != nil || change.Settle {
-		lock = s.dialect.Alone
+	if change.Meta != nil || change.NoteLineage {
+		lock = s.dialect.Exclusive
 	}
 	all := []Statement{s.stmt(lock)}
 	metaStamp, metaRecord := stored(change.Before.Meta)
@@ -117,12 +118,12 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 			sql += unused
 		}
 		all = append(all, s.stmt(sql, append(guard, stamp, record)...))
-		if change.Settle {
+		if change.NoteLineage {
 			all = append(all, s.complete(change.Meta.Capacity, stamp))
 		}
 	}
-	if change.Settle {
-		all = append(all, s.stmt(settle, stamp, worker))
+	if change.NoteLineage {
+		all = append(all, s.stmt(noteLineage, stamp, worker))
 	}
 	last := s.view(worker)
 	if change.Owner == protocol.OwnerTaken { // what is granted is not lost already
@@ -132,7 +133,8 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 }
 
 // slotStatement is the statement that changes a slot.
-func (s *session) slotStatement(change protocol.Change, guard []any, worker int, stamp int64) (Statement, error) {
+func (s *session) slotStatement(change protocol.Change, guard []any, worker int,
+	stamp int64) (Statement, error) {
 	before := change.Before.Slot
 	slot := before.Record
 	if change.Slot != nil {

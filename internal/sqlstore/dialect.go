@@ -14,8 +14,8 @@ type Statement = sqldb.Statement
 type DB interface {
 	// Transact makes statements in one transaction and one round trip, and returns the rows
 	// of the last one. The server begins when it has all of them: it waits for nobody within a
-	// transaction that has locked something. Those of a transaction that reads see the same state; one that writes
-	// is kept by the server before it is confirmed. After an error nothing was done if its
+	// transaction that has locked something. Those of a transaction that reads see the same state; one
+	// that writes is kept by the server before it is confirmed. After an error nothing was done if its
 	// [sqldb.Class] says so; otherwise the outcome is unknown.
 	Transact(ctx context.Context, write bool, statements []Statement) ([][]string, error)
 	// Class says what an error of Transact means.
@@ -36,7 +36,7 @@ type Dialect struct {
 	Touch string
 	// Shared and Alone are statements that lock the namespace $1 until the end of the
 	// transaction: who has it shared is not there together with who has it alone.
-	Shared, Alone string
+	Shared, Exclusive string
 
 	Insert  string // begins a statement that inserts the rows which are not there yet
 	Present string // ends it
@@ -50,7 +50,8 @@ type Dialect struct {
 func (d Dialect) riskRows() string {
 	var b strings.Builder
 	for _, r := range d.Risks {
-		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name + "' FROM {format} WHERE " + r.If)
+		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name + "' FROM {format} WHERE " +
+			r.If)
 	}
 	return b.String()
 }
@@ -60,7 +61,8 @@ func (d Dialect) names(prefix string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots",
 		"{format}", prefix+"format", "{workers}", prefix+"workers", "{prefix}", prefix,
-		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}", d.Number, "{lineage}", d.Lineage,
+		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}",
+		d.Number, "{lineage}", d.Lineage,
 		"{insert}", d.Insert, "{present}", d.Present,
 	)
 }

@@ -31,5 +31,6 @@
 // Nobody sends a change again: neither this package, which leaves that to the coordinator, nor
 // the clients below it. A transaction that a dead lock or a serialization failure has ended was
 // rolled back, and one whose connection broke is unknown. So no outcome is ever Repeated; and if
-// somebody between the client and the server sends a change twice, its stamp is found by the second.
+// somebody between the client and the server sends a change twice, its stamp is found by the
+// second.
 package sqlstore

@@ -26,7 +26,8 @@ func (s scripted) Transact(ctx context.Context, _ bool, _ []Statement) ([][]stri
 func (scripted) Class(error) sqldb.Class        { return sqldb.Unknown }
 func (scripted) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-var layout = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 4}
+var layout = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
+	Capacity: 4}
 
 // encoded is what is stored for a record.
 func encoded(tb testing.TB, r protocol.Record) string {
@@ -42,7 +43,8 @@ func encoded(tb testing.TB, r protocol.Record) string {
 // returns what is in them or an error.
 func FuzzAnswer(f *testing.F) {
 	meta := encoded(f, protocol.NewMeta(layout))
-	slot := encoded(f, protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Generation: 3, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test"})
+	slot := encoded(f, protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test"})
 	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
 	add := func(rows ...[]string) {
 		text, err := json.Marshal(rows)
@@ -55,9 +57,14 @@ func FuzzAnswer(f *testing.F) {
 	count := []string{"c", "4", "1", "7", "0", "0", "", ""}
 	add(moment)
 	add(moment, namespace, count, []string{"s", "1", "5", "2", "8", "1800000000000000", slot, "held"})
-	add(moment, namespace, count, []string{"t", "1", "0", "0", "0", "0", "", ""}, []string{"l", "1", "5", "2", "8", "0", slot, ""}, []string{"h", "1", "5", "2", "0", "1800000000000000", "", "held"}, []string{"d", "0", "12", "0", "0", "0", "", ""})
-	add(moment, namespace, []string{"s", "1", "5", "2", "8", "0", "{", ""}, []string{"s", "2", "5", "2", "8", "0", slot, ""})
-	add(moment, []string{"n", "", "", "", "", "", "", ""}, []string{"r", "0", "0", "0", "0", "0", "", "fsync"})
+	add(moment, namespace, count, []string{"t", "1", "0", "0", "0", "0", "", ""},
+		[]string{"l", "1", "5", "2", "8", "0", slot, ""},
+		[]string{"h", "1", "5", "2", "0", "1800000000000000", "", "held"},
+		[]string{"d", "0", "12", "0", "0", "0", "", ""})
+	add(moment, namespace, []string{"s", "1", "5", "2", "8", "0", "{", ""},
+		[]string{"s", "2", "5", "2", "8", "0", slot, ""})
+	add(moment, []string{"n", "", "", "", "", "", "", ""},
+		[]string{"r", "0", "0", "0", "0", "0", "", "fsync"})
 	add(moment[:3], namespace)
 	add([]string{"m", "0", "1700000000000000", "0", "0", "3", "77", "here"})
 	add([]string{"m", "0", "1700000000000000", "0", "0", "2", "x", "here"})
@@ -76,7 +83,9 @@ func answered(t *testing.T, rows [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewStore(scripted{rows}, Dialect{Series: func(int) string { return "" }, Risks: []sqldb.Risk{{Name: "fsync"}}}, "ns", o).Open("t", time.Second, 0)
+	s, err := NewStore(scripted{rows}, Dialect{Series: func(int) string {
+		return ""
+	}, Risks: []sqldb.Risk{{Name: "fsync"}}}, "ns", o).Open("t", time.Second, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +96,13 @@ func answered(t *testing.T, rows [][]string) {
 			t.Errorf("%s of %q: %v", what, rows, err)
 		}
 	}
-	sv, err := s.Survey(t.Context(), protocol.Ask{Token: "t", Identity: "i", New: func(int64) protocol.Meta { return protocol.NewMeta(layout) }})
+	sv, err := s.Survey(t.Context(),
+		protocol.Ask{Token: "t", Identity: "i", New: func(int64) protocol.Meta {
+			return protocol.NewMeta(layout)
+		}})
 	refused("a survey", err)
-	if err == nil && (!slices.IsSorted(sv.Owned) || sv.Meta.There() && sv.Meta.Record.Check() != nil || len(sv.Holders)+sv.Retired != len(sv.Owned)) {
+	if err == nil && (!slices.IsSorted(sv.Owned) || sv.Meta.There() && sv.Meta.Record.Check() != nil ||
+		len(sv.Holders)+sv.Retired != len(sv.Owned)) {
 		t.Errorf("%q is read as %+v", rows, sv)
 	}
 	v, err := s.Look(t.Context(), 1, "t")
@@ -99,14 +112,18 @@ func answered(t *testing.T, rows [][]string) {
 	}
 	probes, err := s.Probe(t.Context(), []int{0, 1})
 	refused("a probe", err)
-	if err == nil && (len(probes) != 2 || probes[1].Err == nil && probes[1].Slot.There() && probes[1].Slot.Record.Worker != 1) {
+	if err == nil && (len(probes) != 2 || probes[1].Err == nil && probes[1].Slot.There() &&
+		probes[1].Slot.Record.Worker != 1) {
 		t.Errorf("%q is read as %+v", rows, probes)
 	}
 	if v == nil {
 		v = &protocol.View{}
 	}
-	for _, owner := range []protocol.Owner{protocol.OwnerStays, protocol.OwnerTaken, protocol.OwnerFreed, protocol.OwnerForever} {
-		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Identity: "i", TTL: 1000}, Owner: owner, Token: "t"})
+	for _, owner := range []protocol.Owner{protocol.OwnerStays, protocol.OwnerTaken,
+		protocol.OwnerFreed, protocol.OwnerForever} {
+		out, err := s.Commit(t.Context(),
+			protocol.Change{Before: v, Slot: &protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t",
+				Identity: "i", TTL: 1000}, Owner: owner, Token: "t"})
 		refused("a change", err)
 		if err == nil && out.Done {
 			t.Errorf("%q is taken for a change that was done, with a stamp that nobody knows", rows)

@@ -74,7 +74,8 @@ func parse(cols []string) (r row, err error) {
 			return r, err
 		}
 	}
-	return row{cols[0], int(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], cols[6], cols[7]}, nil
+	return row{cols[0], int(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], cols[6],
+		cols[7]}, nil
 }
 
 // errHalf says that the last statement which makes the tables is not done.
@@ -97,7 +98,8 @@ func (s *store) read(all [][]string) (*answer, error) {
 				return nil, errHalf
 			}
 			if r.ends != format {
-				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d", coord.ErrInvalid, s.prefix, r.ends, format)
+				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d",
+					coord.ErrInvalid, s.prefix, r.ends, format)
 			}
 			if a.Number, err = s.db.Number(r.record); err != nil {
 				return nil, err
@@ -105,7 +107,8 @@ func (s *store) read(all [][]string) (*answer, error) {
 			a.now, a.Lineage = r.made, r.note
 		case "n":
 			a.origin = r.note
-			if a.meta, err = entry[protocol.Meta](r, fmt.Sprintf("the row of namespace %q in %snamespaces", s.namespace, s.prefix)); err != nil {
+			if a.meta, err = entry[protocol.Meta](r, fmt.Sprintf("the row of namespace %q in %snamespaces",
+				s.namespace, s.prefix)); err != nil {
 				return nil, err
 			}
 		case "d":
@@ -131,9 +134,11 @@ func entry[R protocol.Record](r row, what string) (e protocol.Entry[R], err erro
 	if r.version == 0 && r.made == 0 {
 		return e, nil
 	}
-	e = protocol.Entry[R]{Made: r.made, Version: r.version, Raw: append(binary.BigEndian.AppendUint64(nil, uint64(r.stamp)), r.record...)}
+	e = protocol.Entry[R]{Made: r.made, Version: r.version,
+		Raw: append(binary.BigEndian.AppendUint64(nil, uint64(r.stamp)), r.record...)}
 	if e.Record, err = protocol.Decode[R]([]byte(r.record)); err != nil {
-		return e, fmt.Errorf("%w: %s is damaged: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, what, err)
+		return e, fmt.Errorf("%w: %s is damaged: %w; it is not overwritten: restore it from a backup, "+
+			"or use another namespace", coord.ErrInvalid, what, err)
 	}
 	return e, nil
 }
@@ -148,17 +153,20 @@ func stored[R protocol.Record](e protocol.Entry[R]) (stamp int64, record string)
 
 // slot decodes the row of a worker ID.
 func (s *store) slot(r row) (protocol.Entry[protocol.Slot], error) {
-	what := fmt.Sprintf("the row of worker ID %d of namespace %q in %sslots", r.worker, s.namespace, s.prefix)
+	what := fmt.Sprintf("the row of worker ID %d of namespace %q in %sslots", r.worker, s.namespace,
+		s.prefix)
 	e, err := entry[protocol.Slot](r, what)
 	if err == nil && e.There() && e.Record.Worker != r.worker {
-		err = fmt.Errorf("%w: %s is damaged: it has the slot of worker ID %d", coord.ErrInvalid, what, e.Record.Worker)
+		err = fmt.Errorf("%w: %s is damaged: it has the slot of worker ID %d", coord.ErrInvalid, what,
+			e.Record.Worker)
 	}
 	return e, err
 }
 
 // noNamespace is the error of a namespace of which only the rest is there.
 func (s *store) noNamespace() error {
-	return fmt.Errorf("%w: namespace %q has slots in %sslots and no row in %snamespaces; restore it from a backup, or use another namespace",
+	return fmt.Errorf("%w: namespace %q has slots in %sslots and no row in %snamespaces; restore it "+
+		"from a backup, or use another namespace",
 		coord.ErrInvalid, s.namespace, s.prefix, s.prefix)
 }
 

@@ -36,7 +36,9 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 	case sqldb.Duplicate, sqldb.Race: // somebody else makes them at the same time
 		return nil
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;\n-- and for the user of the program:\n%s", coord.ErrInvalid, err, strings.Join(ddl, ";\n"), s.grants())
+		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have "+
+			"somebody run:\n%s;\n-- and for the user of the program:\n%s", coord.ErrInvalid, err,
+			strings.Join(ddl, ";\n"), s.grants())
 	}
 	return s.explain(err)
 }
@@ -50,7 +52,8 @@ func (s *store) ddl() []string {
 	return all
 }
 
-// grants gives a user the rights that a program needs, as comments: only who runs it knows the user.
+// grants gives a user the rights that a program needs, as comments: only who runs it knows the
+// user.
 func (s *store) grants() string {
 	var lines []string
 	for _, sql := range s.dialect.Grants {
@@ -65,9 +68,12 @@ func (s *store) explain(err error) error {
 	case sqldb.NoTables:
 		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
 	case sqldb.Misfit:
-		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this program reads: use another prefix, or the version of the program that has made them: %w", coord.ErrInvalid, s.prefix, format, err)
+		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this "+
+			"program reads: use another prefix, or the version of the program that has made them: %w",
+			coord.ErrInvalid, s.prefix, format, err)
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
+		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, "+
+			"and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
 	case sqldb.Refused:
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}

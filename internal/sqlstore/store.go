@@ -50,7 +50,8 @@ var prefixes = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 // Resolve fills in defaults and checks the options.
 func (o Options) Resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock,
+		Logger: o.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return o, err
 	}
@@ -59,13 +60,15 @@ func (o Options) Resolve() (Options, error) {
 		o.Prefix = DefaultPrefix
 	}
 	if !prefixes.MatchString(o.Prefix) {
-		return o, fmt.Errorf("%w: Prefix is %q; it is 1 to 31 lower case letters, digits and underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
+		return o, fmt.Errorf("%w: Prefix is %q; it is 1 to 31 lower case letters, digits and "+
+			"underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
 	}
 	return o, nil
 }
 
 // New returns the coordinator of a namespace.
-func New(db DB, d Dialect, driver, title, namespace string, at []string, o Options) (*protocol.Coordinator, error) {
+func New(db DB, d Dialect, driver, title, namespace string, at []string,
+	o Options) (*protocol.Coordinator, error) {
 	if err := coorddriver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -83,14 +86,16 @@ func New(db DB, d Dialect, driver, title, namespace string, at []string, o Optio
 		place = coorddriver.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
 	}
 	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
-		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
+		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL,
+		MaxHorizon: MaxHorizon,
+		SkewBound:  o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
 	})
 }
 
 // NewStore returns the store of a namespace.
 func NewStore(db DB, d Dialect, namespace string, o Options) protocol.Store {
-	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept, log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1)}
+	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept,
+		log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1)}
 }
 
 // store implements [protocol.Store].
@@ -174,7 +179,8 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 }
 
 // look reads a view with the last of some statements.
-func (s *session) look(ctx context.Context, worker int, write bool, statements ...Statement) (*protocol.View, error) {
+func (s *session) look(ctx context.Context, worker int, write bool,
+	statements ...Statement) (*protocol.View, error) {
 	began := lifetime.Now()
 	all, err := s.db.Transact(ctx, write, statements)
 	if s.db.Class(err) == sqldb.NoTables {
@@ -216,7 +222,8 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	for i, id := range workers {
 		n := slices.IndexFunc(a.rows, func(r row) bool { return r.worker == id })
 		if n < 0 {
-			out[i].Err = fmt.Errorf("%w: worker ID %d of namespace %q has no row in %sslots, which was made with the namespace", coord.ErrInvalid, id, s.namespace, s.prefix)
+			out[i].Err = fmt.Errorf("%w: worker ID %d of namespace %q has no row in %sslots, which was "+
+				"made with the namespace", coord.ErrInvalid, id, s.namespace, s.prefix)
 			continue
 		}
 		out[i].Slot, out[i].Err = s.slot(a.rows[n])
@@ -241,7 +248,8 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 	for _, r := range a.rows {
 		if slot, err := s.slot(r); err == nil && r.note != "" && r.ends > a.now {
 			out = append(out, protocol.Lease{
-				Worker: r.worker, Mark: strconv.FormatInt(r.ends, 10), Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(),
+				Worker: r.worker, Mark: strconv.FormatInt(r.ends, 10), Renewed: slot.Record.Renewed,
+				TTL:  slot.Record.Lease(),
 				Left: time.Duration(r.ends-a.now) * time.Microsecond,
 			})
 		}

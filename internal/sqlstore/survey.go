@@ -27,7 +27,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.Share.Count == 0 {
 		last = MaxCapacity
 	}
-	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first, last)
+	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first,
+		last)
 	if ask.New != nil {
 		look.SQL += s.names.Replace(ticketRow)
 	}
@@ -83,9 +84,11 @@ func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, e
 }
 
 // make makes the namespace, unless somebody else does, and makes a survey.
-func (s *session) make(ctx context.Context, meta protocol.Meta, look Statement) (a *answer, made bool, err error) {
+func (s *session) make(ctx context.Context, meta protocol.Meta,
+	look Statement) (a *answer, made bool, err error) {
 	if meta.Capacity > MaxCapacity {
-		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for each, and at most %d: choose a layout with fewer",
+		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for "+
+			"each, and at most %d: choose a layout with fewer",
 			coord.ErrInvalid, meta.Capacity, MaxCapacity)
 	}
 	record, err := protocol.Encode(meta)
@@ -151,7 +154,9 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 		}
 	}
 	slices.Sort(sv.Owned)
-	slices.SortFunc(sv.Holders, func(a, b protocol.Holder) int { return cmp.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(sv.Holders, func(a, b protocol.Holder) int {
+		return cmp.Compare(a.Worker, b.Worker)
+	})
 	if ask.Token == "" {
 		sv.Worker = -1
 	}
@@ -163,16 +168,20 @@ func (s *store) checkRisks(a *answer) error {
 	var accepted []string
 	for _, r := range s.dialect.Risks {
 		switch {
-		case !slices.ContainsFunc(a.rows, func(got row) bool { return got.kind == "r" && got.note == r.Name }):
+		case !slices.ContainsFunc(a.rows, func(got row) bool {
+			return got.kind == "r" && got.note == r.Name
+		}):
 		case slices.Contains(s.accept, r.Name):
 			accepted = append(accepted, r.Says)
 		default:
-			return fmt.Errorf("%w: %s; if that is what you want, accept the risk %q", coord.ErrInvalid, r.Says, r.Name)
+			return fmt.Errorf("%w: %s; if that is what you want, accept the risk %q", coord.ErrInvalid,
+				r.Says, r.Name)
 		}
 	}
 	if len(accepted) > 0 {
 		s.warned.Do(func() {
-			s.log.Warn("the database may lose what it has confirmed, and that was accepted", "namespace", s.namespace, "risks", accepted)
+			s.log.Warn("the database may lose what it has confirmed, and that was accepted", "namespace",
+				s.namespace, "risks", accepted)
 		})
 	}
 	return nil

@@ -30,11 +30,13 @@ func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
 	if t.Server, err = s.Server(u, example); err != nil {
 		return t, err
 	}
-	if err := u.CheckOptions(append([]string{"namespace", "prefix", "accept", "skew"}, sqldb.ServerOptions...)...); err != nil {
+	if err := u.CheckOptions(append([]string{"namespace", "prefix", "accept", "skew"},
+		sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
 	if t.Namespace = u.Option("namespace"); t.Namespace == "" {
-		return t, fmt.Errorf("there is no namespace; write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
+		return t, fmt.Errorf("there is no namespace; write %s://user:password@host:%s/database?%s",
+			u.Scheme, s.Port, example)
 	}
 	if err := driver.CheckNamespace(t.Namespace); err != nil {
 		return t, err

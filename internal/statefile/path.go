@@ -21,7 +21,9 @@ func Check(path string) error { return CheckWith(path, filesys.Network) }
 // CheckWith is Check with a function that names the network file system of a file.
 func CheckWith(path string, network func(*os.File) (string, error)) error {
 	if !filepath.IsAbs(path) {
-		return fmt.Errorf("%w: state file %q: the path is relative, and leads to another file wherever the program is started; name an absolute one, for example /var/lib/orders/unalike.state", coord.ErrInvalid, path)
+		return fmt.Errorf("%w: state file %q: the path is relative, and leads to another file wherever "+
+			"the program is started; name an absolute one, for example /var/lib/orders/unalike.state",
+			coord.ErrInvalid, path)
 	}
 	path, err := Resolve(path)
 	if err != nil {
@@ -40,13 +42,15 @@ func CheckWith(path string, network func(*os.File) (string, error)) error {
 	return RefuseNetwork(f, path, network)
 }
 
-// RefuseNetwork returns an error if a file or folder is on a network file system, as a function tells.
+// RefuseNetwork returns an error if a file or folder is on a network file system, as a function
+// tells.
 func RefuseNetwork(f *os.File, path string, network func(*os.File) (string, error)) error {
 	switch name, err := network(f); {
 	case err != nil:
 		return fmt.Errorf("state file %q: %w", path, err)
 	case name != "":
-		return fmt.Errorf("%w: state file %q is on a network file system, %s, where a lock may keep nobody out; name a file on a disk of this machine", coord.ErrInvalid, path, name)
+		return fmt.Errorf("%w: state file %q is on a network file system, %s, where a lock may keep "+
+			"nobody out; name a file on a disk of this machine", coord.ErrInvalid, path, name)
 	}
 	return nil
 }
@@ -70,7 +74,8 @@ func Resolve(path string) (string, error) {
 	case err != nil:
 		return "", OpenError(abs, err)
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%w: state file %q is not a regular file but %v; name a file", coord.ErrInvalid, abs, info.Mode().Type())
+		return "", fmt.Errorf("%w: state file %q is not a regular file but %v; name a file",
+			coord.ErrInvalid, abs, info.Mode().Type())
 	}
 	return filepath.EvalSymlinks(abs)
 }
@@ -81,15 +86,20 @@ func OpenError(path string, err error) error {
 	folder, ferr := os.Stat(filepath.Dir(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && ferr == nil && folder.IsDir():
-		return fmt.Errorf("%w: state file %q: its folder is there, but no file can be made in it: name another folder: %w", coord.ErrInvalid, path, err)
+		return fmt.Errorf("%w: state file %q: its folder is there, but no file can be made in it: name "+
+			"another folder: %w", coord.ErrInvalid, path, err)
 	case errors.Is(err, fs.ErrNotExist), filesys.NotAFolder(err):
-		return fmt.Errorf("%w: state file %q: its folder does not exist; create it: %w", coord.ErrInvalid, path, err)
+		return fmt.Errorf("%w: state file %q: its folder does not exist; create it: %w", coord.ErrInvalid,
+			path, err)
 	case filesys.PathTooLong(err):
-		return fmt.Errorf("%w: state file %.80q...: the path is too long: it has %d bytes, and its last name %d; name a shorter one", coord.ErrInvalid, path, len(path), len(filepath.Base(path)))
+		return fmt.Errorf("%w: state file %.80q...: the path is too long: it has %d bytes, and its last "+
+			"name %d; name a shorter one", coord.ErrInvalid, path, len(path), len(filepath.Base(path)))
 	case filesys.LinksInCircle(err):
-		return fmt.Errorf("%w: state file %q: the path leads through symbolic links that go in a circle; name another one", coord.ErrInvalid, path)
+		return fmt.Errorf("%w: state file %q: the path leads through symbolic links that go in a "+
+			"circle; name another one", coord.ErrInvalid, path)
 	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
-		return fmt.Errorf("%w: state file %q: this user may not write it: %w", coord.ErrInvalid, path, err)
+		return fmt.Errorf("%w: state file %q: this user may not write it: %w", coord.ErrInvalid, path,
+			err)
 	case errors.Is(err, filelock.ErrUnsupported):
 		return fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, path, err)
 	}

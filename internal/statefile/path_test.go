@@ -21,12 +21,14 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"":                                 "the path is relative, and leads to another file wherever the program is started; name an absolute one",
+		"": "the path is relative, and leads to another file wherever " +
+			"the program is started; name an absolute one",
 		"unalike.state":                    `state file "unalike.state": the path is relative`,
 		dir:                                "is not a regular file but d---------; name a file",
 		filepath.Join(dir, "none", "file"): "its folder does not exist; create it",
 		filepath.Join(file, "file"):        "its folder does not exist; create it",
-		file + "\x00":                      "there is a NUL byte in the path; no file can have such a name",
+		file + "\x00": "there is a NUL byte in the path; no file can have " +
+			"such a name",
 	} {
 		err := Check(path)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
@@ -38,7 +40,9 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q: %v", path, err)
 		}
 		err := CheckWith(path, func(*os.File) (string, error) { return "NFS", nil })
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of this machine") {
+		if !errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), "is on a network file system, NFS, where a lock may keep nobody "+
+				"out; name a file on a disk of this machine") {
 			t.Errorf("%q on a network: %v", path, err)
 		}
 	}
@@ -49,12 +53,16 @@ func TestCheck(t *testing.T) {
 
 // TestCheckRights: what this user may not write is refused.
 func TestCheckRights(t *testing.T) {
-	err := OpenError("/etc/unalike.state", &fs.PathError{Op: "open", Path: "/etc/unalike.state", Err: fs.ErrPermission})
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `state file "/etc/unalike.state": this user may not write it`) {
+	err := OpenError("/etc/unalike.state", &fs.PathError{Op: "open", Path: "/etc/unalike.state",
+		Err: fs.ErrPermission})
+	if !errors.Is(err, coord.ErrInvalid) ||
+		!strings.Contains(err.Error(), `state file "/etc/unalike.state": this user may not write it`) {
 		t.Error(err)
 	}
 	there := filepath.Join(t.TempDir(), "file") // as in /proc, where no file can be made
-	if err := OpenError(there, &fs.PathError{Op: "open", Path: there, Err: fs.ErrNotExist}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "its folder is there, but no file can be made in it: name another folder") {
+	if err := OpenError(there, &fs.PathError{Op: "open", Path: there,
+		Err: fs.ErrNotExist}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(),
+		"its folder is there, but no file can be made in it: name another folder") {
 		t.Error(err)
 	}
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
@@ -70,7 +78,8 @@ func TestCheckRights(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := Check(path)
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "this user may not write it") {
+		if !errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), "this user may not write it") {
 			t.Errorf("%q: %v", path, err)
 		}
 	}

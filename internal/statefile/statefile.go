@@ -53,7 +53,8 @@ func (f Format) Encode(content any) ([]byte, error) {
 
 func seal(name, version string, body []byte) []byte {
 	line := fmt.Sprintf("%s %s %d", name, version, len(body))
-	return fmt.Appendf(nil, "%s %x\n%s\n", line, sha256.Sum256(append([]byte(line+"\n"), body...)), body)
+	return fmt.Appendf(nil, "%s %x\n%s\n", line, sha256.Sum256(append([]byte(line+"\n"), body...)),
+		body)
 }
 
 // Decode reads what Encode has written at the beginning of b into content. The error is
@@ -74,7 +75,9 @@ func (f Format) Decode(b []byte, content any) error {
 	}
 	body, version := rest[:n], string(fields[1])
 	whole := bytes.HasPrefix(b, seal(f.Name, version, body))
-	if version != "v"+strconv.Itoa(f.Version) && (whole || fmt.Sprintf("%x", sha256.Sum256(body)) == string(fields[3])) { // as v1 had it
+	if version != "v"+strconv.Itoa(f.Version) &&
+		(whole || fmt.Sprintf("%x", sha256.Sum256(body)) == string(fields[3])) {
+		// as v1 had it
 		return fmt.Errorf("%w, %.20q, and this program reads v%d", ErrVersion, version, f.Version)
 	}
 	if !whole {

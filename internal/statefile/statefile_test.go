@@ -46,7 +46,8 @@ func TestDecode(t *testing.T) {
 			switch err := format.Decode(whole, &got); {
 			case err == nil:
 				t.Errorf("bit %d of byte %d is flipped: %+v", bit, i, got)
-			case errors.Is(err, statefile.ErrForeign), errors.Is(err, statefile.ErrVersion), errors.Is(err, statefile.ErrBlank):
+			case errors.Is(err, statefile.ErrForeign), errors.Is(err, statefile.ErrVersion),
+				errors.Is(err, statefile.ErrBlank):
 				t.Errorf("bit %d of byte %d is flipped: %v; want that it is damaged", bit, i, err)
 			}
 			whole[i] ^= 1 << bit
@@ -72,7 +73,8 @@ func TestDecodeOther(t *testing.T) {
 		}
 	}
 	var c content
-	if err := format.Decode(encoded(t, format, map[string]int{"mark": 1, "more": 2}), &c); err == nil || !strings.Contains(err.Error(), "more") {
+	if err := format.Decode(encoded(t, format, map[string]int{"mark": 1, "more": 2}),
+		&c); err == nil || !strings.Contains(err.Error(), "more") {
 		t.Errorf("a field that the content does not have: %v", err)
 	}
 }

@@ -49,7 +49,8 @@ type results struct {
 }
 
 func newResults() *results {
-	return &results{running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{}, missing: map[string]int{}, skips: map[string]bool{}}
+	return &results{running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{},
+		missing: map[string]int{}, skips: map[string]bool{}}
 }
 
 // take adds an event, and returns what is to be printed now.
@@ -131,7 +132,9 @@ func (r *results) endTest(e event, t *test) string {
 // fail notes a test that failed. Its parts end before it does.
 func (r *results) fail(e event, said string) {
 	name, _, _ := strings.Cut(e.Test, "/")
-	i := slices.IndexFunc(r.failed, func(f failure) bool { return f.pkg == e.Package && f.test == name })
+	i := slices.IndexFunc(r.failed, func(f failure) bool {
+		return f.pkg == e.Package && f.test == name
+	})
 	if i < 0 {
 		i = len(r.failed)
 		r.failed = append(r.failed, failure{pkg: e.Package, test: name})
@@ -139,7 +142,8 @@ func (r *results) fail(e event, said string) {
 	r.failed[i].final = r.failed[i].final || final.MatchString(said)
 }
 
-// endPackage returns the line of a package, and before it what it has printed and which tests did not end, if it failed.
+// endPackage returns the line of a package, and before it what it has printed and which tests did
+// not end, if it failed.
 func (r *results) endPackage(e event) string {
 	said := ""
 	if loose := r.loose[e.Package]; loose != nil {

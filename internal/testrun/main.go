@@ -62,7 +62,8 @@ func run(args []string, out io.Writer) (int, error) {
 // command.
 func goTest(ctx context.Context, folder string, args []string, r *results, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests then
+	// go test ends its tests then
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), serversEnv+"="+servers())
 	cmd.Stderr = os.Stderr
@@ -98,9 +99,10 @@ func lines(in io.Reader) <-chan []byte {
 	return c
 }
 
-// follow prints what the lines say until they end, and what is running whenever nothing was printed for a while. The
-// times of ticks, and began, are of one clock.
-func follow(r *results, lines <-chan []byte, ticks <-chan time.Time, began time.Time, out io.Writer) {
+// follow prints what the lines say until they end, and what is running whenever nothing was printed
+// for a while. The times of ticks, and began, are of one clock.
+func follow(r *results, lines <-chan []byte, ticks <-chan time.Time, began time.Time,
+	out io.Writer) {
 	last := began
 	for {
 		select {

@@ -54,7 +54,8 @@ func (r *results) waits(now time.Time, after time.Duration) string {
 	return b.String() + "\n"
 }
 
-// summary writes the end of the report: times, warnings, counts, and as its last lines what was missing.
+// summary writes the end of the report: times, warnings, counts, and as its last lines what was
+// missing.
 func (r *results) summary(w io.Writer, reasons map[string]string) {
 	_, _ = fmt.Fprintf(w, "\n== the slowest tests\n")
 	for _, t := range slowest(r.tests, 10) {
@@ -65,7 +66,8 @@ func (r *results) summary(w io.Writer, reasons map[string]string) {
 			_, _ = fmt.Fprintf(w, "WARNING, too slow: %s\n", warning)
 		}
 	}
-	_, _ = fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped, with their parts\n", r.count.passed, r.count.failed, r.count.skipped)
+	_, _ = fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped, with their parts\n", r.count.passed,
+		r.count.failed, r.count.skipped)
 	for _, what := range slices.Sorted(keys(r.missing)) {
 		_, _ = fmt.Fprintf(w, "SKIPPED: %d tests: %s\n", r.missing[what], what)
 	}
@@ -75,20 +77,23 @@ func (r *results) summary(w io.Writer, reasons map[string]string) {
 func (r *results) tooSlow(reasons map[string]string) []string {
 	var warnings []string
 	for _, t := range slowest(r.packages, len(r.packages)) {
-		if t.seconds > longPackage && reasons[short(t.pkg)] == "" && reasons["package "+short(t.pkg)] == "" {
-			warnings = append(warnings, fmt.Sprintf("package %s took %.1f s, %.0f are allowed", short(t.pkg), t.seconds, longPackage))
+		if t.seconds > longPackage && reasons[short(t.pkg)] == "" &&
+			reasons["package "+short(t.pkg)] == "" {
+			warnings = append(warnings, fmt.Sprintf("package %s took %.1f s, %.0f are allowed", short(t.pkg),
+				t.seconds, longPackage))
 		}
 	}
 	for _, t := range slowest(r.tests, len(r.tests)) {
 		if t.seconds > longTest && reasons[short(t.pkg)] == "" && reasons[short(t.pkg)+" "+t.test] == "" {
-			warnings = append(warnings, fmt.Sprintf("%s %s took %.1f s, %.0f are allowed", short(t.pkg), t.test, t.seconds, longTest))
+			warnings = append(warnings, fmt.Sprintf("%s %s took %.1f s, %.0f are allowed", short(t.pkg),
+				t.test, t.seconds, longTest))
 		}
 	}
 	return warnings
 }
 
-// readReasons reads a list of what may be slow, a tab, and why: PACKAGE with all its tests, "package PACKAGE" as a whole, or
-// "PACKAGE TEST". An empty path is no list.
+// readReasons reads a list of what may be slow, a tab, and why: PACKAGE with all its tests,
+// "package PACKAGE" as a whole, or "PACKAGE TEST". An empty path is no list.
 func readReasons(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
@@ -105,7 +110,8 @@ func readReasons(path string) (map[string]string, error) {
 		}
 		what, why, ok := strings.Cut(s.Text(), "\t")
 		if !ok || why == "" || reasons[what] != "" {
-			return nil, fmt.Errorf("%s:%d: %q: want a package, or a package and a test, once, a tab, and the reason", path, n, s.Text())
+			return nil, fmt.Errorf("%s:%d: %q: want a package, or a package and a test, once, a tab, "+
+				"and the reason", path, n, s.Text())
 		}
 		reasons[what] = why
 	}

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// serversEnv has a hash of which servers are installed, and which versions. Whatever looks for a server reads it
-// (proctest.Need), so that go test runs tests again that were skipped for want of one, or ran another version.
+// serversEnv has a hash of which servers are installed, and which versions. Whatever looks for a
+// server reads it (proctest.Need), so that go test runs tests again that were skipped for want of
+// one, or ran another version.
 const serversEnv = "UNALIKE_SERVERS"
 
 // programs are what tests start: commands, or patterns of paths.

@@ -32,32 +32,53 @@ func planted(t *testing.T, test string) string {
 
 // once is what a planted test does when it runs first.
 func once(what string) string {
-	return "if _, err := os.Stat(\"ran\"); err != nil { " + what + "; _ = os.WriteFile(\"ran\", nil, 0o600) }"
+	return "if _, err := os.Stat(\"ran\"); err != nil { " + what +
+		"; _ = os.WriteFile(\"ran\", nil, 0o600) }"
 }
 
-// TestRun: the exit code is that of go test, what failed is printed, and what was missing stands at the end.
+// TestRun: the exit code is that of go test, what failed is printed, and what was missing stands at
+// the end.
 func TestRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		test string
 		code int
 		want string
 	}{
-		"passes":                    {"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0, `^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`},
-		"fails":                     {"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1, `(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"panics":                    {"func TestA(t *testing.T) { panic(\"said\") }\n", 1, `(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not vet":              {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1, `(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not build":            {"func TestA(t *testing.T) { said }\n", 1, `(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"fails beside others":       {"func TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) {" + once(`t.Error("late")`) + "}) }\n", 0, `(?s)--- FAIL: TestA/part.*2 failed.*planted TestA: WARNING, unsteady`},
-		"fails alone, too":          {"func TestA(t *testing.T) { t.Error(\"late\") }\n", 1, `(?s)planted TestA: it or its package fails alone`},
-		"has duplicates once":       {"func TestA(t *testing.T) {" + once(`t.Error("1 duplicate")`) + "}\n", 1, `failed, 0 skipped, with their parts\n$`},
-		"grants too much once":      {"func TestA(t *testing.T) {" + once(`t.Error("the floor is 9, and (1, 8] was granted")`) + "}\n", 1, `failed, 0 skipped, with their parts\n$`},
-		"skips alone":               {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) + " else { t.Skip() } }\n", 1, `planted TestA: it or its package fails alone`},
-		"leaves a mess alone":       {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) + "}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1, `planted TestA: it or its package fails alone`},
-		"panics once":               {"func TestA(t *testing.T) {" + once(`defer panic("late")`) + "}\n", 1, `failed, 0 skipped, with their parts\n$`},
-		"does not end as it should": {"func TestA(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1, `1 failed, 0 skipped, with their parts\n$`},
+		"passes": {"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0,
+			`^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`},
+		"fails": {"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1,
+			`(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"panics": {"func TestA(t *testing.T) { panic(\"said\") }\n", 1,
+			`(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"does not vet": {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1,
+			`(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"does not build": {"func TestA(t *testing.T) { said }\n", 1,
+			`(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"fails beside others": {"func TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) {" +
+			once(`t.Error("late")`) + "}) }\n", 0,
+			`(?s)--- FAIL: TestA/part.*2 failed.*planted TestA: WARNING, unsteady`},
+		"fails alone, too": {"func TestA(t *testing.T) { t.Error(\"late\") }\n", 1,
+			`(?s)planted TestA: it or its package fails alone`},
+		"has duplicates once": {"func TestA(t *testing.T) {" + once(`t.Error("1 duplicate")`) +
+			"}\n", 1, `failed, 0 skipped, with their parts\n$`},
+		"grants too much once": {"func TestA(t *testing.T) {" +
+			once(`t.Error("the floor is 9, and (1, 8] was granted")`) + "}\n", 1,
+			`failed, 0 skipped, with their parts\n$`},
+		"skips alone": {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) +
+			" else { t.Skip() } }\n", 1, `planted TestA: it or its package fails alone`},
+		"leaves a mess alone": {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) +
+			"}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1,
+			`planted TestA: it or its package fails alone`},
+		"panics once": {"func TestA(t *testing.T) {" + once(`defer panic("late")`) + "}\n",
+			1, `failed, 0 skipped, with their parts\n$`},
+		"does not end as it should": {
+			"func TestA(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1,
+			`1 failed, 0 skipped, with their parts\n$`},
 		"lacks a server": {
-			"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,
-			`0 passed, 0 failed, 2 skipped, with their parts\nSKIPPED: 2 tests: not installed: x. apt-get install x\n$`,
+			"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc " +
+				"TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,
+			`0 passed, 0 failed, 2 skipped, with their parts\nSKIPPED: 2 tests: not installed: x. apt-get ` +
+				`install x\n$`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,16 +98,18 @@ func TestBadArguments(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("a\twhy\nb\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := run([]string{"-rule", bad}, &strings.Builder{}); code != 2 || err == nil || !strings.Contains(err.Error(), `:2: "b"`) {
+	if code, err := run([]string{"-rule", bad}, &strings.Builder{}); code != 2 || err == nil ||
+		!strings.Contains(err.Error(), `:2: "b"`) {
 		t.Errorf("code %d, %v; want 2 and the line", code, err)
 	}
-	if code, err := run([]string{"-rule", bad + "x"}, &strings.Builder{}); code != 2 || !errors.Is(err, os.ErrNotExist) {
+	if code, err := run([]string{"-rule", bad + "x"}, &strings.Builder{}); code != 2 ||
+		!errors.Is(err, os.ErrNotExist) {
 		t.Errorf("code %d, %v; want 2 and that the file does not exist", code, err)
 	}
 }
 
-// TestSilence: what has been running is told after 20 s in which nothing ended, and not before; a test that is paused,
-// or has ended, is not named.
+// TestSilence: what has been running is told after 20 s in which nothing ended, and not before; a
+// test that is paused, or has ended, is not named.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	lines, ticks, began := make(chan []byte), make(chan time.Time), time.Now()

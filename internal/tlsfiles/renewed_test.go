@@ -19,8 +19,8 @@ import (
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
-// TestRenewed: a certificate that was replaced is shown to the next server, and while only one of its
-// files was, the one before.
+// TestRenewed: a certificate that was replaced is shown to the next server, and while only one of
+// its files was, the one before.
 func TestRenewed(t *testing.T) {
 	folder := t.TempDir()
 	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
@@ -35,7 +35,8 @@ func TestRenewed(t *testing.T) {
 		return pair
 	}
 	server := write(1, cert, key)
-	u, err := driver.ParseURL("etcds://h?cert=" + filepath.ToSlash(cert) + "&key=" + filepath.ToSlash(key))
+	u, err := driver.ParseURL("etcds://h?cert=" + filepath.ToSlash(cert) + "&key=" +
+		filepath.ToSlash(key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestRenewed(t *testing.T) {
 		here, there := net.Pipe()
 		done := make(chan int64, 1)
 		go func() {
-			s := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAnyClientCert})
+			s := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{server},
+				ClientAuth: tls.RequireAnyClientCert})
 			if err := s.HandshakeContext(t.Context()); err != nil {
 				t.Error(err)
 				done <- 0
@@ -85,7 +87,8 @@ func selfSigned(t *testing.T, serial int64) (tls.Certificate, map[string][]byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	c := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

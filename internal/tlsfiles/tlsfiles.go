@@ -80,8 +80,10 @@ func keyPair(cert, key string, now time.Time) (tls.Certificate, error) {
 		}
 	}
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
-		return pair, fmt.Errorf("the certificate %s is valid from %s to %s, and now is %s; renew it, or set this machine's clock",
-			cert, leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		return pair, fmt.Errorf("the certificate %s is valid from %s to %s, and now is %s; renew it, or "+
+			"set this machine's clock",
+			cert, leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339),
+			now.UTC().Format(time.RFC3339))
 	}
 	return pair, nil
 }

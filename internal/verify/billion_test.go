@@ -26,7 +26,8 @@ func (m *made) id(n int) core.ID {
 	}
 	const perTick = 64 * 100
 	tick, rest := n/perTick, n%perTick
-	return core.ID(int64(tick+1_000_000)<<(m.layout.WorkerBits+m.layout.SequenceBits) | int64(rest%64)<<m.layout.SequenceBits | int64(rest/64))
+	return core.ID(int64(tick+1_000_000)<<(m.layout.WorkerBits+m.layout.SequenceBits) | int64(
+		rest%64)<<m.layout.SequenceBits | int64(rest/64))
 }
 
 func (m *made) Read(b []byte) (int, error) {
@@ -60,14 +61,17 @@ func TestBillion(t *testing.T) {
 			live = max(live, s.HeapAlloc)
 		}
 	}
-	source := Source{Name: "made", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m), nil }}
+	source := Source{Name: "made", Size: -1, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(m), nil
+	}}
 	r := mustCheck(t, o, source)
 	if r.IDs != int64(all) || r.Duplicates != 3 || r.Extra != 3 || len(r.Clashes) != 3 ||
-		r.Outside+r.Late+r.Early+r.Unreadable != 0 || len(r.Workers) != 64 {
+		r.Outside+r.TooLate+r.Early+r.Unreadable != 0 || len(r.Workers) != 64 {
 		t.Errorf("%+v", r)
 	}
 	if r.OutOfOrder != 3 {
-		t.Errorf("%d IDs are out of order, want for each planted one itself or the one after it: %+v", r.OutOfOrder, r.Examples)
+		t.Errorf("%d IDs are out of order, want for each planted one itself or the one after it: %+v",
+			r.OutOfOrder, r.Examples)
 	}
 	if samples < 10 || live > most {
 		t.Errorf("%d MiB are in use, at most %d are allowed (%d samples)", live>>20, most>>20, samples)

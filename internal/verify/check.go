@@ -17,16 +17,17 @@ type Options struct {
 	Layout *core.Layout
 	// FirstWorker and LastWorker bound the worker IDs that are allowed.
 	FirstWorker, LastWorker int
-	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound but the layout's.
+	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound
+	// but the layout's.
 	Earliest, Latest time.Time
-	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all else come on top of
-	// it. What it does not hold goes to the folder Temp; empty: the system's.
+	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all
+	// else come on top of it. What it does not hold goes to the folder Temp; empty: the system's.
 	Memory int64
 	Temp   string
 	// Shown is how many duplicates, and how many examples of each kind, are reported in detail.
 	Shown int64
-	// Progress is called now and then with how much of a step is done: bytes while sources are read, else IDs. All is
-	// negative if it is unknown. Nil: nobody wants to know.
+	// Progress is called now and then with how much of a step is done: bytes while sources are read,
+	// else IDs. All is negative if it is unknown. Nil: nobody wants to know.
 	Progress func(step Step, done, all int64)
 }
 
@@ -40,10 +41,12 @@ const (
 	StepLocate Step = "finding lines"
 )
 
-// Check reads all sources and reports what is wrong with their IDs. It returns an error only if it cannot read or sort
-// them. It blocks until that is done or ctx ends, and then deletes its temporary files.
+// Check reads all sources and reports what is wrong with their IDs. It returns an error only if it
+// cannot read or sort them. It blocks until that is done or ctx ends, and then deletes its
+// temporary files.
 func Check(ctx context.Context, sources []Source, o Options) (r *Report, err error) {
-	c := &check{Options: o, report: &Report{}, tracker: newTracker(o), sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{}}
+	c := &check{Options: o, report: &Report{}, tracker: newTracker(o),
+		sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{}}
 	defer func() {
 		if cerr := c.sorter.close(); cerr != nil {
 			r, err = nil, errors.Join(err, cerr)
@@ -127,7 +130,8 @@ func (c *check) see(v uint64, at Place) {
 	if v > c.maxID {
 		c.report.Outside++
 		c.example(KindOutside, at, func() string {
-			return fmt.Sprintf("%d has more bits than layout %v, whose largest ID is %d", v, c.Layout, c.maxID)
+			return fmt.Sprintf("%d has more bits than layout %v, whose largest ID is %d", v, c.Layout,
+				c.maxID)
 		})
 		return
 	}
@@ -140,7 +144,8 @@ func (c *check) see(v uint64, at Place) {
 	if prev, ok := c.follow(w, v, at); !ok {
 		c.report.OutOfOrder++
 		c.example(KindOrder, at, func() string {
-			return fmt.Sprintf("%d follows %d, which worker ID %d made %v later", v, prev, w.WorkerID, c.timeOf(prev).Sub(c.timeOf(v)))
+			return fmt.Sprintf("%d follows %d, which worker ID %d made %v later", v, prev, w.WorkerID,
+				c.timeOf(prev).Sub(c.timeOf(v)))
 		})
 	}
 }
@@ -150,7 +155,8 @@ func (c *check) judge(v uint64, at Place) {
 	if id := c.workerOf(v); id < c.FirstWorker || id > c.LastWorker {
 		c.report.Outside++
 		c.example(KindOutside, at, func() string {
-			return fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, id, c.FirstWorker, c.LastWorker)
+			return fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, id, c.FirstWorker,
+				c.LastWorker)
 		})
 	}
 	switch tick := c.tickOf(v); {
@@ -160,7 +166,7 @@ func (c *check) judge(v uint64, at Place) {
 			return fmt.Sprintf("%d was stamped at %s, before %s", v, stamp(c.timeOf(v)), stamp(c.Earliest))
 		})
 	case tick > c.lastTick:
-		c.report.Late++
+		c.report.TooLate++
 		c.example(KindLate, at, func() string {
 			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
 		})

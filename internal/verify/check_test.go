@@ -15,7 +15,9 @@ import (
 
 // text is a source in memory.
 func text(name, s string) Source {
-	return Source{Name: name, Size: int64(len(s)), Again: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }}
+	return Source{Name: name, Size: int64(len(s)), Again: true, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(s)), nil
+	}}
 }
 
 var year2026 = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -34,7 +36,8 @@ func options(t *testing.T) Options {
 	return Options{
 		Format:     Format{Digits: true, Parse: parse},
 		Layout:     &layout,
-		LastWorker: layout.Workers() - 1, Latest: year2026.Add(time.Hour), Memory: 1 << 20, Temp: t.TempDir(), Shown: 10,
+		LastWorker: layout.Workers() - 1, Latest: year2026.Add(time.Hour), Memory: 1 << 20,
+		Temp: t.TempDir(), Shown: 10,
 	}
 }
 
@@ -88,9 +91,12 @@ func TestAgainstAMap(t *testing.T) {
 				extra += c - 1
 			}
 		}
-		got := mustCheck(t, options(t), text("a", files[0].String()), text("b", files[1].String()), text("c", files[2].String()))
-		if got.IDs != int64(n) || got.Duplicates != want || got.Extra != extra || len(got.Workers) != len(perWorker) {
-			t.Errorf("%d IDs: %d read, %d duplicates, %d extra; want %d and %d", n, got.IDs, got.Duplicates, got.Extra, want, extra)
+		got := mustCheck(t, options(t), text("a", files[0].String()), text("b", files[1].String()),
+			text("c", files[2].String()))
+		if got.IDs != int64(n) || got.Duplicates != want || got.Extra != extra ||
+			len(got.Workers) != len(perWorker) {
+			t.Errorf("%d IDs: %d read, %d duplicates, %d extra; want %d and %d", n, got.IDs, got.Duplicates,
+				got.Extra, want, extra)
 		}
 		for _, w := range got.Workers {
 			if w.IDs != perWorker[w.WorkerID] {
@@ -109,8 +115,10 @@ func TestWhatCannotBe(t *testing.T) {
 	o := options(t)
 	o.FirstWorker, o.LastWorker, o.Earliest = 1, 2, year2026
 	good := id(t, 0, 1, 0)
-	r := mustCheck(t, o, text("f", lines(good)+"hello\n"+lines(id(t, 0, 3, 0), id(t, 2*time.Hour, 2, 0), id(t, -time.Second, 2, 1))+"\n"))
-	if r.IDs != 4 || r.Unreadable != 1 || r.Outside != 1 || r.Late != 1 || r.Early != 1 || r.OutOfOrder != 1 || r.Duplicates != 0 {
+	r := mustCheck(t, o, text("f", lines(good)+"hello\n"+
+		lines(id(t, 0, 3, 0), id(t, 2*time.Hour, 2, 0), id(t, -time.Second, 2, 1))+"\n"))
+	if r.IDs != 4 || r.Unreadable != 1 || r.Outside != 1 || r.TooLate != 1 || r.Early != 1 ||
+		r.OutOfOrder != 1 || r.Duplicates != 0 {
 		t.Errorf("%+v", r)
 	}
 	for i, want := range []string{"f:2", "f:3", "f:4", "f:5", "f:5"} {

@@ -17,7 +17,8 @@ func (f Format) readCSV(r io.Reader, name string, to readers) error {
 	records.begin()
 	header, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s is empty; the first line of a CSV names its columns, and one has to be %q", name, f.Column)
+		return fmt.Errorf("%s is empty; the first line of a CSV names its columns, and one has to be %q",
+			name, f.Column)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: the first line, which names the columns: %w", name, err)
@@ -57,12 +58,14 @@ func (f Format) find(header []string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return 0, fmt.Errorf("columns %d and %d are both called %q; give them different names", found+1, i+1, f.Column)
+			return 0, fmt.Errorf("columns %d and %d are both called %q; give them different names", found+1,
+				i+1, f.Column)
 		}
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("there is no column %q; the first line names the columns, separated by commas, and they are %q", f.Column, header)
+		return 0, fmt.Errorf("there is no column %q; the first line names the columns, separated by "+
+			"commas, and they are %q", f.Column, header)
 	}
 	return found, nil
 }
@@ -72,10 +75,12 @@ func describeDamage(err *csv.ParseError, fields, columns int) error {
 	if errors.Is(err, csv.ErrFieldCount) {
 		return fmt.Errorf("the record has %d fields; the first line has %d", fields, columns)
 	}
-	return fmt.Errorf(`damaged record: %w; a field with quotes, commas or line ends has to stand in quotes, with "" for each quote in it`, err.Err)
+	return fmt.Errorf(`damaged record: %w; a field with quotes, commas or line ends has to stand in `+
+		`quotes, with "" for each quote in it`, err.Err)
 }
 
-// limited is a reader that bounds how much is read for one record: a quote that does not end would take it all.
+// limited is a reader that bounds how much is read for one record: a quote that does not end would
+// take it all.
 type limited struct {
 	r    io.Reader
 	left int

@@ -13,7 +13,8 @@ import (
 type Source struct {
 	Name string // for messages
 	Size int64  // in bytes; negative: unknown
-	// Open begins to read the source. It is called a second time, to find the lines of duplicates, if Again is true.
+	// Open begins to read the source. It is called a second time, to find the lines of duplicates, if
+	// Again is true.
 	Open  func() (io.ReadCloser, error)
 	Again bool
 }
@@ -62,7 +63,8 @@ func (f Format) read(ctx context.Context, src Source, to readers) (err error) {
 	return f.readLines(in, src.Name, to)
 }
 
-// interruptible is a reader that fails as soon as ctx ends, also while a pipe or a terminal gives nothing.
+// interruptible is a reader that fails as soon as ctx ends, also while a pipe or a terminal gives
+// nothing.
 type interruptible struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as the call that makes it
 	r      io.Reader
@@ -100,7 +102,8 @@ func (f Format) readLines(r io.Reader, name string, to readers) error {
 		text, err := in.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return fmt.Errorf("%s: line %d is longer than %d bytes; is it a text with one ID a line?", name, line, longestLine)
+			return fmt.Errorf("%s: line %d is longer than %d bytes; is it a text with one ID a line?", name,
+				line, longestLine)
 		case err != nil && !errors.Is(err, io.EOF):
 			return fmt.Errorf("%s: line %d: %w", name, line, err)
 		}

@@ -14,7 +14,8 @@ func TestColumn(t *testing.T) {
 	o.Column = "id"
 	v := id(t, 0, 0, 0)
 	body := fmt.Sprintf("\ufeffa,id,note\r\n7,%d,\"two\nlines\"\r\n8,%s,x\r\n", v, v.Base62())
-	if r := mustCheck(t, o, text("f.csv", body)); r.IDs != 2 || r.Duplicates != 1 || fmt.Sprint(r.Clashes[0].Places) != "[f.csv:2 f.csv:4]" {
+	if r := mustCheck(t, o, text("f.csv", body)); r.IDs != 2 || r.Duplicates != 1 ||
+		fmt.Sprint(r.Clashes[0].Places) != "[f.csv:2 f.csv:4]" {
 		t.Errorf("%+v", r)
 	}
 	body = "id,note\n1,a\n2\n3,b,c\n4,quo\"te\n5,\"x\n\"y\n6,z\n"
@@ -25,7 +26,8 @@ func TestColumn(t *testing.T) {
 			got = append(got, fmt.Sprintf("%v: %s", e.Place, e.Text))
 		}
 	}
-	rule := `; a field with quotes, commas or line ends has to stand in quotes, with "" for each quote in it`
+	rule := `; a field with quotes, commas or line ends has to stand in quotes, with "" for each ` +
+		`quote in it`
 	want := []string{
 		"f.csv:3: the record has 1 fields; the first line has 2",
 		"f.csv:4: the record has 3 fields; the first line has 2",
@@ -43,7 +45,8 @@ func TestBadColumn(t *testing.T) {
 	o := options(t)
 	o.Column = "id"
 	for want, body := range map[string]string{
-		`f.csv: there is no column "id"; the first line names the columns, separated by commas, and they are ["a" "b"]`: "a,b\n1,2\n",
+		`f.csv: there is no column "id"; the first line names the columns, separated by commas, and ` +
+			`they are ["a" "b"]`: "a,b\n1,2\n",
 		`they are ["1541815603606036480" "x"]`: "1541815603606036480,x\n",
 		`they are ["id;note"]`:                 "id;note\n1;2\n",
 		`columns 1 and 3 are both called "id"`: "id,b,id\n1,2,3\n",
@@ -52,7 +55,8 @@ func TestBadColumn(t *testing.T) {
 		`f.csv: the record after line 2: it is longer than 1048576 bytes; is a quote missing?`:    "id,b\n1,2\n2,\"" + strings.Repeat("3,4\n", 1<<20),
 		`f.csv: the first line, which names the columns: it is longer than 1048576 bytes`:         strings.Repeat("x", 2<<20),
 	} {
-		if _, err := Check(t.Context(), []Source{text("f.csv", body)}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Check(t.Context(), []Source{text("f.csv", body)}, o); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %q", err, want)
 		}
 	}
@@ -62,7 +66,8 @@ func TestBadColumn(t *testing.T) {
 func TestLines(t *testing.T) {
 	o := options(t)
 	v := id(t, 0, 3, 5)
-	r := mustCheck(t, o, text("f", fmt.Sprintf("\ufeff%d\r\n\n \t%s \n%d", v, v.Base62(), v)), text("g", lines(v)))
+	r := mustCheck(t, o, text("f", fmt.Sprintf("\ufeff%d\r\n\n \t%s \n%d", v, v.Base62(), v)),
+		text("g", lines(v)))
 	if r.IDs != 4 || r.Unreadable != 0 || r.Extra != 3 || len(r.Clashes) != 1 {
 		t.Fatalf("%+v", r)
 	}
@@ -72,11 +77,13 @@ func TestLines(t *testing.T) {
 	}
 	// Eleven digits are decimal, or base62 if only that is allowed.
 	eleven := core.ID(12345678901)
-	if r := mustCheck(t, o, text("f", "12345678901\n")); r.IDs != 1 || r.Unreadable != 0 || r.Workers[0].First != core.DefaultLayout().Decompose(eleven).Time {
+	if r := mustCheck(t, o, text("f", "12345678901\n")); r.IDs != 1 || r.Unreadable != 0 ||
+		r.Workers[0].First != core.DefaultLayout().Decompose(eleven).Time {
 		t.Errorf("%+v", r)
 	}
 	o.Digits = false
-	if r := mustCheck(t, o, text("f", "12345678901\n12345678901\n")); r.Duplicates != 1 || r.Clashes[0].ID.Base62() != "12345678901" {
+	if r := mustCheck(t, o, text("f", "12345678901\n12345678901\n")); r.Duplicates != 1 ||
+		r.Clashes[0].ID.Base62() != "12345678901" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -85,9 +92,11 @@ func TestLines(t *testing.T) {
 func TestBadLines(t *testing.T) {
 	o := options(t)
 	o.Shown = 3
-	bad := []string{"9223372036854775808", "-5", "1.5", "12345678901234567890", "0x10", "1 2", "\x00\x01"}
+	bad := []string{"9223372036854775808", "-5", "1.5", "12345678901234567890", "0x10", "1 2",
+		"\x00\x01"}
 	r := mustCheck(t, o, text("f", strings.Join(bad, "\n")+"\n0\n9223372036854775807\n"))
-	if r.IDs != 2 || r.Unreadable != int64(len(bad)) || len(r.Examples) != 3+1 { // the largest number is in the future, too
+	if r.IDs != 2 || r.Unreadable != int64(len(bad)) || len(r.Examples) != 3+1 {
+		// the largest number is in the future, too
 		t.Errorf("%+v", r)
 	}
 	for i, e := range r.Examples[:3] {
@@ -95,8 +104,10 @@ func TestBadLines(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if _, err := Check(t.Context(), []Source{text("f", "1\n"+strings.Repeat("x", longestLine+1))}, o); err == nil ||
-		!strings.Contains(err.Error(), "f: line 2 is longer than 1048576 bytes; is it a text with one ID a line?") {
+	if _, err := Check(t.Context(), []Source{text("f", "1\n"+strings.Repeat("x", longestLine+1))},
+		o); err == nil ||
+		!strings.Contains(err.Error(),
+			"f: line 2 is longer than 1048576 bytes; is it a text with one ID a line?") {
 		t.Errorf("a long line: %v", err)
 	}
 }

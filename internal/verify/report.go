@@ -14,10 +14,10 @@ type Report struct {
 	Extra      int64 // how often duplicates occur beyond the first time
 	Outside    int64 // IDs that the layout cannot hold, or whose worker IDs are not allowed
 	Early      int64 // IDs stamped before the earliest possible time
-	Late       int64 // IDs stamped after the latest possible time
+	TooLate    int64 // IDs stamped after the latest possible time
 	OutOfOrder int64 // IDs that follow a larger one of the same worker ID in the same source
-	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many. Order and rate of
-	// these are unknown.
+	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many.
+	// Order and rate of these are unknown.
 	Unattributed int64
 
 	Workers  []Worker // in ascending order
@@ -28,7 +28,8 @@ type Report struct {
 
 // OK reports whether nothing is wrong. IDs out of order are wrong only if ordered is true.
 func (r *Report) OK(ordered bool) bool {
-	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.Early == 0 && r.Late == 0 &&
+	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.Early == 0 &&
+		r.TooLate == 0 &&
 		(!ordered || r.OutOfOrder == 0)
 }
 

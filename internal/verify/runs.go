@@ -59,8 +59,8 @@ func (r *runReader) next() (bool, error) {
 	return err == nil, err
 }
 
-// mergeRuns calls f with the numbers of all files in ascending order, until f returns an error. The readers form a
-// heap, ordered by their next numbers.
+// mergeRuns calls f with the numbers of all files in ascending order, until f returns an error. The
+// readers form a heap, ordered by their next numbers.
 func mergeRuns(paths []string, f func(v uint64) error) error {
 	var heap []*runReader
 	for _, path := range paths {

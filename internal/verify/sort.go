@@ -16,16 +16,18 @@ const (
 	MostMemory = min(64<<30, math.MaxInt/2)
 	// smallRun is how many numbers fit into the first run before it gets its full size.
 	smallRun = 1 << 16
-	// buffers is how many runs are in memory at once: one is filled while the other one is sorted and written.
+	// buffers is how many runs are in memory at once: one is filled while the other one is sorted and
+	// written.
 	buffers = 2
 	// overhead is how much memory a Go program takes for each byte in use, before it collects garbage.
 	overhead = 2
-	// mergedAtOnce is how many files are merged at once. It bounds open files, and the memory for reading them.
+	// mergedAtOnce is how many files are merged at once. It bounds open files, and the memory for
+	// reading them.
 	mergedAtOnce = 128
 )
 
-// sorter sorts numbers, also more than memory holds: it writes sorted runs to files in a temporary folder and merges
-// those. A second goroutine sorts and writes a run while the next one is filled.
+// sorter sorts numbers, also more than memory holds: it writes sorted runs to files in a temporary
+// folder and merges those. A second goroutine sorts and writes a run while the next one is filled.
 type sorter struct {
 	parent string // of the temporary folder; empty: the system's
 	dir    string // the temporary folder; empty: nothing was written yet
@@ -33,8 +35,9 @@ type sorter struct {
 	fanIn  int    // how many files are merged at once
 	run    []uint64
 	count  int64
-	// levels holds the files of sorted runs. Those of level 0 hold one run each, and those of every other level are
-	// merged from fanIn files of the level below. The second goroutine owns it until done is received from.
+	// levels holds the files of sorted runs. Those of level 0 hold one run each, and those of every
+	// other level are merged from fanIn files of the level below. The second goroutine owns it until
+	// done is received from.
 	levels [][]string
 
 	full chan []uint64 // runs to be sorted; nil: there is no second goroutine
@@ -45,7 +48,8 @@ type sorter struct {
 // newSorter returns a sorter that makes the program use so many bytes for sorting.
 func newSorter(parent string, memory int64) *sorter {
 	size := int(min(max(memory, LeastMemory), MostMemory) / 8 / buffers / overhead)
-	return &sorter{parent: parent, size: size, fanIn: mergedAtOnce, run: make([]uint64, 0, min(size, smallRun))}
+	return &sorter{parent: parent, size: size, fanIn: mergedAtOnce,
+		run: make([]uint64, 0, min(size, smallRun))}
 }
 
 // add adds a number.
@@ -194,7 +198,8 @@ func (s *sorter) close() error {
 // explain says what an error of the temporary files is about.
 func explain(err error) error {
 	if filesys.DiskFull(err) {
-		return fmt.Errorf("sorting in temporary files: %w; make room, or name a folder on another disk with --temp", err)
+		return fmt.Errorf("sorting in temporary files: %w; make room, or name a folder on another disk "+
+			"with --temp", err)
 	}
 	return fmt.Errorf("sorting in temporary files: %w", err)
 }

@@ -56,19 +56,23 @@ func TestSorterFails(t *testing.T) {
 	for i := 0; err == nil && i < 1000; i++ {
 		err = s.add(uint64(i))
 		if i == 8 { // the first run was handed over, so the folder is there
-			if err := os.Rename(s.dir, s.dir+"-gone"); err != nil { // what is being written to has no moment to be deleted
+			if err := os.Rename(s.dir, s.dir+"-gone"); err != nil {
+				// what is being written to has no moment to be deleted
 				t.Fatal(err)
 			}
 		}
 	}
-	if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "sorting in temporary files: ") {
+	if !errors.Is(err, os.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), "sorting in temporary files: ") {
 		t.Errorf("the folder is gone: %v", err)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
-	full := explain(&os.PathError{Op: "write", Path: filepath.Join("tmp", "run-1"), Err: syscall.ENOSPC})
-	if want := "make room, or name a folder on another disk with --temp"; !strings.Contains(full.Error(), want) || !errors.Is(full, syscall.ENOSPC) {
+	full := explain(&os.PathError{Op: "write", Path: filepath.Join("tmp", "run-1"),
+		Err: syscall.ENOSPC})
+	if want := "make room, or name a folder on another disk with --temp"; !strings.Contains(
+		full.Error(), want) || !errors.Is(full, syscall.ENOSPC) {
 		t.Errorf("%v; want %q", full, want)
 	}
 }
@@ -95,7 +99,9 @@ func TestEnds(t *testing.T) {
 		_, _ = pipe.Write(big.Bytes()) // returns when all is read but what is buffered
 		cancel()                       // and the pipe stays open
 	}()
-	if _, err := Check(ctx, []Source{{Name: "pipe", Size: -1, Open: func() (io.ReadCloser, error) { return silent, nil }}}, o); !errors.Is(err, context.Canceled) {
+	if _, err := Check(ctx, []Source{{Name: "pipe", Size: -1, Open: func() (io.ReadCloser, error) {
+		return silent, nil
+	}}}, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted while it waits: %v", err)
 	}
 	gone("interrupted")
@@ -116,14 +122,17 @@ func TestEnds(t *testing.T) {
 
 	o.Progress = nil
 	broken := io.MultiReader(bytes.NewReader(big.Bytes()), &failing{})
-	_, err := Check(t.Context(), []Source{{Name: "disk", Open: func() (io.ReadCloser, error) { return io.NopCloser(broken), nil }}}, o)
+	_, err := Check(t.Context(), []Source{{Name: "disk", Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(broken), nil
+	}}}, o)
 	if !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "disk: line 400001: ") {
 		t.Errorf("a disk that fails: %v", err)
 	}
 	gone("a disk that fails")
 
 	o.Temp = filepath.Join(o.Temp, "no", "such", "folder")
-	if _, err := Check(t.Context(), []Source{text("f", big.String())}, o); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), o.Temp) {
+	if _, err := Check(t.Context(), []Source{text("f", big.String())}, o); !errors.Is(err,
+		os.ErrNotExist) || !strings.Contains(err.Error(), o.Temp) {
 		t.Errorf("no folder: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxWorkers and maxSteps bound the memory for worker IDs: numbers that are no IDs of this layout can look as if they
-	// had millions.
+	// maxWorkers and maxSteps bound the memory for worker IDs: numbers that are no IDs of this layout
+	// can look as if they had millions.
 	maxWorkers = 1 << 16
 	maxSteps   = 1 << 18
 	// manySteps is from how many steps back on the IDs of a worker ID are in no order to speak of.
@@ -100,8 +100,8 @@ func (t *tracker) worker(id int) *worker {
 	return w
 }
 
-// follow takes note of the next ID of a worker ID, in the order of the sources. It reports whether the ID is not below
-// the one before, which it returns, or is the first one in its source.
+// follow takes note of the next ID of a worker ID, in the order of the sources. It reports whether
+// the ID is not below the one before, which it returns, or is the first one in its source.
 func (t *tracker) follow(w *worker, v uint64, at Place) (prev uint64, ok bool) {
 	if w.IDs++; w.IDs == 1 {
 		w.lowest, w.highest, w.prev, w.source = v, v, v, t.source

@@ -18,9 +18,10 @@ import (
 // barges is after how many conflicts a call stands in line.
 const barges = 2
 
-// change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is as it should be on the
-// cluster where it is now.
-func (s *Store) change(ctx context.Context, tag string, anywhere bool, f func(e *entry) error) error {
+// change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
+// as it should be on the cluster where it is now.
+func (s *Store) change(ctx context.Context, tag string, anywhere bool,
+	f func(e *entry) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	if err := s.alive(ctx); err != nil {
@@ -83,9 +84,11 @@ func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, err
 	return s.seen(tag, resp.Header, resp.Kvs, sent, anywhere)
 }
 
-// commit stores a tag, if what is stored is as before says; else it returns what that is. The value is compared together with
-// its revision, because revisions come again in a cluster that has gone back. What is done with it is done if that is.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool, with ...clientv3.Op) (now entry, done bool, err error) {
+// commit stores a tag, if what is stored is as before says; else it returns what that is. The value
+// is compared together with its revision, because revisions come again in a cluster that has gone
+// back. What is done with it is done if that is.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool,
+	with ...clientv3.Op) (now entry, done bool, err error) {
 	key, sent := s.key(tag), s.sights()
 	value, err := after.encode(time.Now())
 	if err != nil {
@@ -95,7 +98,8 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry, any
 	if before.revision != 0 {
 		compare = append(compare, clientv3.Compare(clientv3.Value(key), "=", before.stored))
 	}
-	resp, err := s.client.Txn(ctx).If(compare...).Then(append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
+	resp, err := s.client.Txn(ctx).If(compare...).Then(
+		append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
 	switch {
 	case err != nil:
 		s.forget(tag) // what became of it is not known
@@ -122,9 +126,11 @@ func (s *Store) forget(tag string) {
 	delete(s.known, tag)
 }
 
-// seen returns a tag as it is stored now. One that is not to be used here is an error, unless anywhere is true or numbers are
-// to be skipped: then it is one of this cluster when it is stored again.
-func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue, sent map[uint64]int64, anywhere bool) (e entry, err error) {
+// seen returns a tag as it is stored now. One that is not to be used here is an error, unless
+// anywhere is true or numbers are to be skipped: then it is one of this cluster when it is stored
+// again.
+func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue,
+	sent map[uint64]int64, anywhere bool) (e entry, err error) {
 	if len(kvs) == 0 {
 		s.forget(tag)
 		return e, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
@@ -140,7 +146,8 @@ func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue, s
 		e.Accepted++
 	case changed == nil:
 	case s.skip > 0:
-		s.log.Warn("the etcd cluster is not as it was; numbers are skipped", "tag", tag, "skipped", s.skip, "error", changed)
+		s.log.Warn("the etcd cluster is not as it was; numbers are skipped", "tag", tag, "skipped",
+			s.skip, "error", changed)
 		e.Cluster = clusterOf(h)
 		e.Accepted++
 		if e.Next >= 0 { // otherwise it is damaged, which is not to be hidden
@@ -160,8 +167,9 @@ func (s *Store) sights() map[uint64]int64 {
 	return maps.Clone(s.highest)
 }
 
-// compare returns an error if a reply is not of the cluster where a tag is to be, or if that has gone back below what was seen
-// before the request was sent. Then every tag has to be accepted, once, by somebody who advances it.
+// compare returns an error if a reply is not of the cluster where a tag is to be, or if that has
+// gone back below what was seen before the request was sent. Then every tag has to be accepted,
+// once, by somebody who advances it.
 func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint64]int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +191,8 @@ func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint
 		s.doubts[tag], accepted = e.Accepted, e.Accepted
 	}
 	if e.Accepted <= accepted {
-		return &segment.StoreChangedError{Tag: tag, Was: s.was, Here: "cluster " + here + " at revision " + strconv.FormatInt(h.Revision, 10)}
+		return &segment.StoreChangedError{Tag: tag, Was: s.was, Here: "cluster " + here +
+			" at revision " + strconv.FormatInt(h.Revision, 10)}
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ type line struct {
 	others      bool // somebody stands behind
 }
 
-// patience is how long it may take each in a line. Who has waited twice as long behind the same first one removes it: its
-// process has ended.
-const patience = 500 * time.Millisecond
+// waitTime is how long it may take each in a line. Who has waited twice as long behind the same
+// first one removes it: its process has ended.
+const waitTime = 500 * time.Millisecond
 
 // standInLine returns when it is the call's turn, and the tag as it is stored then.
 func (s *Store) standInLine(ctx context.Context, tag string, anywhere bool) (*line, entry, error) {
@@ -31,7 +31,8 @@ func (s *Store) standInLine(ctx context.Context, tag string, anywhere bool) (*li
 	l.key = l.prefix + rand.Text()
 	ops := []clientv3.Op{
 		clientv3.OpPut(l.key, ""), clientv3.OpGet(s.key(tag)),
-		clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
+		clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
 	}
 	for first := ""; ; ops = ops[len(ops)-2:] {
 		sent := s.sights()
@@ -40,14 +41,19 @@ func (s *Store) standInLine(ctx context.Context, tag string, anywhere bool) (*li
 			return l, entry{}, s.explain(ctx, err)
 		}
 		kvs := resp.Responses[len(ops)-1].GetResponseRange().Kvs
-		mine := max(slices.IndexFunc(kvs, func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == l.key }), 0) // others may have removed it
+		// others may have removed it
+		mine := max(slices.IndexFunc(kvs, func(kv *mvccpb.KeyValue) bool {
+			return string(kv.Key) == l.key
+		}), 0)
 		if mine == 0 {
 			l.others = len(kvs) > 1
-			before, err := s.seen(tag, resp.Header, resp.Responses[len(ops)-2].GetResponseRange().Kvs, sent, anywhere)
+			before, err := s.seen(tag, resp.Header, resp.Responses[len(ops)-2].GetResponseRange().Kvs, sent,
+				anywhere)
 			return l, before, err
 		}
 		head := string(kvs[0].Key)
-		if gone := l.await(ctx, string(kvs[mine-1].Key), patience*time.Duration(mine)); !gone && head == first {
+		if gone := l.await(ctx, string(kvs[mine-1].Key), waitTime*time.Duration(mine)); !gone &&
+			head == first {
 			_, err = s.client.Delete(ctx, head)
 		}
 		if first = head; err != nil {
@@ -57,7 +63,8 @@ func (s *Store) standInLine(ctx context.Context, tag string, anywhere bool) (*li
 }
 
 // await waits until a key is gone, or for a time, and reports whether it is. It watches from now
-// on, and looks whether the key is there after that: the server looks at what was before ten times a second.
+// on, and looks whether the key is there after that: the server looks at what was before ten times
+// a second.
 func (l *line) await(ctx context.Context, key string, most time.Duration) (gone bool) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -81,7 +88,7 @@ func (l *line) leave(ctx context.Context) {
 	if l == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
 	_, _ = l.client.Delete(ctx, l.key)
 }

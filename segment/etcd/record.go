@@ -15,10 +15,11 @@ type record struct {
 	Next        int64  `json:"next"`
 	Step        int64  `json:"step"`
 	Description string `json:"description,omitempty"`
-	Updated     int64  `json:"updated,omitempty"`  // seconds since 1970
-	Cluster     string `json:"cluster"`            // the ID of the cluster that it belongs to
-	Accepted    int64  `json:"accepted,omitempty"` // how often somebody has said that it is as it should be
-	Line        bool   `json:"line,omitempty"`     // others stand in line, see line
+	Updated     int64  `json:"updated,omitempty"` // seconds since 1970
+	Cluster     string `json:"cluster"`           // the ID of the cluster that it belongs to
+	// how often somebody has said that it is as it should be
+	Accepted int64 `json:"accepted,omitempty"`
+	Line     bool  `json:"line,omitempty"` // others stand in line, see line
 }
 
 // formatVersion is that of a record.
@@ -36,7 +37,8 @@ func decode(key string, value []byte) (r record, err error) {
 		return record{}, fmt.Errorf("%w: key %s is damaged: %w", segment.ErrInvalidConfig, key, err)
 	}
 	if r.Version != formatVersion {
-		return record{}, fmt.Errorf("%w: key %s has version %d; this program reads version %d", segment.ErrInvalidConfig, key, r.Version, formatVersion)
+		return record{}, fmt.Errorf("%w: key %s has version %d; this program reads version %d",
+			segment.ErrInvalidConfig, key, r.Version, formatVersion)
 	}
 	return r, nil
 }

@@ -29,16 +29,16 @@ const root = "/unalike/segments/"
 
 // Options are the settings of [New] beyond client and namespace. The zero Options works.
 type Options struct {
-	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then with
-	// segment.ErrStoreChanged until somebody has advanced the tag.
+	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then
+	// with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
-// Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with segment.Open. It
-// implements segment.Creator.
+// Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with
+// segment.Open. It implements segment.Creator.
 type Store struct {
 	client    *clientv3.Client
 	prefix    string
@@ -52,10 +52,11 @@ type Store struct {
 	mu      sync.Mutex
 	highest map[uint64]int64 // the highest revision seen, by cluster
 	known   map[string]entry // what is stored of a tag, as last seen
-	doubts  map[string]int64 // since the cluster went back: what was Accepted of a tag then; nil: it did not
-	was     string           // what it was before that
-	once    sync.Once
-	closed  error
+	// since the cluster went back: what was Accepted of a tag then; nil: it did not
+	doubts map[string]int64
+	was    string // what it was before that
+	once   sync.Once
+	closed error
 }
 
 // entry is a tag as it is stored.
@@ -70,8 +71,9 @@ var (
 	_ segment.Creator = (*Store)(nil)
 )
 
-// New returns a store in a namespace of the cluster that a client is connected to. It contacts nobody. The client stays
-// the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+// New returns a store in a namespace of the cluster that a client is connected to. It contacts
+// nobody. The client stays the caller's: close it after the store. Errors wrap
+// [segment.ErrInvalidConfig].
 func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	switch err := driver.CheckNamespace(namespace); {
 	case client == nil:
@@ -82,7 +84,8 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	if err := sqlsegment.CheckSkip(o.Skip); err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger), highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
+	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
+		highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -96,7 +99,8 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// Take implements [segment.Store]. It is one round trip if nobody else has taken a range since the last one.
+// Take implements [segment.Store]. It is one round trip if nobody else has taken a range since the
+// last one.
 func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
 		return r, err
@@ -149,11 +153,13 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		return err
 	}
 	if to < 0 {
-		return fmt.Errorf("%w: the next number is %d; numbers from 0 on are allowed", segment.ErrInvalidConfig, to)
+		return fmt.Errorf("%w: the next number is %d; numbers from 0 on are allowed",
+			segment.ErrInvalidConfig, to)
 	}
 	return s.change(ctx, tag, true, func(e *entry) error {
 		if to < e.Next {
-			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, e.Next, to)
+			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
+				segment.ErrInvalidConfig, tag, e.Next, to)
 		}
 		e.Next = to
 		return nil
@@ -177,7 +183,8 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return err
 	}
 	if t.Next < 0 {
-		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed", segment.ErrInvalidConfig, t.Next)
+		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed",
+			segment.ErrInvalidConfig, t.Next)
 	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -192,7 +199,9 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 	if len(resp.Kvs) > 0 {
 		return exists
 	}
-	_, done, err := s.commit(ctx, t.Name, entry{}, entry{record: record{Next: t.Next, Step: t.Step, Description: t.Description, Cluster: clusterOf(resp.Header)}}, false)
+	_, done, err := s.commit(ctx, t.Name, entry{},
+		entry{record: record{Next: t.Next, Step: t.Step, Description: t.Description,
+			Cluster: clusterOf(resp.Header)}}, false)
 	if err == nil && !done {
 		return exists
 	}
@@ -206,7 +215,9 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	resp, err := s.client.Get(ctx, s.prefix+" ", clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))) // which leaves out lines
+	// which leaves out lines
+	resp, err := s.client.Get(ctx, s.prefix+" ",
+		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -289,9 +300,11 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("etcd: %s: %w", why, err)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("etcd: no answer from %s in time: %w%s", strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
+		return fmt.Errorf("etcd: no answer from %s in time: %w%s",
+			strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
 	}
-	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) && !strings.HasPrefix(err.Error(), "segment: ") {
+	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) &&
+		!strings.HasPrefix(err.Error(), "segment: ") {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	return err

@@ -41,7 +41,8 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 }
 
 func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, err error) {
-	if err := u.OnlyOptions(append([]string{"durable", "failover", "ca", "cert", "key"}, driver.LoginOptions...)...); err != nil {
+	if err := u.OnlyOptions(append([]string{"durable", "failover", "ca", "cert", "key"},
+		driver.LoginOptions...)...); err != nil {
 		return "", config, o, err
 	}
 	if _, o.Skip, err = sqlsegment.ParseSafety(u); err != nil {
@@ -50,7 +51,8 @@ func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, 
 	o.Logger = u.Logger
 	namespace = strings.TrimPrefix(u.Path, "/")
 	if len(u.Hosts) == 0 || namespace == "" {
-		return "", config, o, fmt.Errorf("there is no host or no namespace; write %s://host1:2379,host2:2379/namespace", u.Scheme)
+		return "", config, o, fmt.Errorf(
+			"there is no host or no namespace; write %s://host1:2379,host2:2379/namespace", u.Scheme)
 	}
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return "", config, o, err

@@ -17,26 +17,35 @@ func dialect() sqlsegment.Dialect {
 		Quote:    func(name string) string { return "`" + name + "`" },
 		Plain:    plain,
 		Changed: func(update string) []string {
-			return []string{update, "SELECT ROW_COUNT(), MAX(max_id), MAX(step), LAST_INSERT_ID() FROM {table} WHERE biz_tag = $TAG"}
+			return []string{update, "SELECT ROW_COUNT(), MAX(max_id), MAX(step), LAST_INSERT_ID() FROM " +
+				"{table} WHERE biz_tag = $TAG"}
 		},
 		Raised: "LAST_INSERT_ID(max_id)",
 		// The server does not notice that a client has gone which waits for a lock.
-		Prompt:   "SYSDATE(6) <= NOW(6) + INTERVAL $WAIT MICROSECOND",
-		Unsafe:   mysqldb.Statements,
-		Key:      "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
-		Types:    "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") + " FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
+		Prompt: "SYSDATE(6) <= NOW(6) + INTERVAL $WAIT MICROSECOND",
+		Unsafe: mysqldb.Statements,
+		Key:    "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
+		Types: "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") +
+			" FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
 		Updated:  "UNIX_TIMESTAMP(update_time)",
 		Ignore:   "INSERT IGNORE INTO",
 		Replaced: "ON DUPLICATE KEY UPDATE identity = VALUES(identity), stamp = VALUES(stamp)",
 		All:      "LIMIT 9223372036854775807", // for safe updates
-		Schema: "CREATE TABLE {table} (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT '1', step int NOT NULL, description varchar(256) DEFAULT NULL, " +
-			"update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4",
-		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, " +
+		Schema: "CREATE TABLE {table} (biz_tag varchar(128) NOT NULL DEFAULT '', max_id " +
+			"bigint NOT NULL " +
+			"DEFAULT '1', step int NOT NULL, description varchar(256) DEFAULT NULL, " +
+			"update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE " +
+			"CURRENT_TIMESTAMP, PRIMARY " +
+			"KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4",
+		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name varchar(255) CHARACTER SET utf8mb4 COLLATE " +
+			"utf8mb4_bin NOT NULL PRIMARY KEY, " +
 			"identity varchar(400) CHARACTER SET utf8mb4 NOT NULL, stamp bigint NOT NULL) ENGINE = InnoDB",
 		Risks: append(slices.Clone(mysqldb.Risks), sqldb.Risk{
-			If: "EXISTS (SELECT 1 FROM information_schema.TABLES WHERE " + named + " AND TABLE_TYPE = 'BASE TABLE' AND " +
+			If: "EXISTS (SELECT 1 FROM information_schema.TABLES WHERE " + named +
+				" AND TABLE_TYPE = 'BASE TABLE' AND " +
 				"ENGINE NOT IN (SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'))",
-			Says: "the table's storage engine has no transactions, with which a crash loses ranges that were handed out; run ALTER TABLE .. ENGINE = InnoDB",
+			Says: "the table's storage engine has no transactions, with which a crash loses ranges that " +
+				"were handed out; run ALTER TABLE .. ENGINE = InnoDB",
 		}),
 	}
 }
@@ -45,4 +54,5 @@ func dialect() sqlsegment.Dialect {
 func plain(text string) string { return "CONVERT(" + text + " USING utf8mb4) COLLATE utf8mb4_bin" }
 
 // named are the rows of the information schema about the table.
-const named = "(TABLE_SCHEMA = $SCHEMA OR LENGTH($SCHEMA) = 0 AND TABLE_SCHEMA = DATABASE()) AND TABLE_NAME = $TABLE"
+const named = "(TABLE_SCHEMA = $SCHEMA OR LENGTH($SCHEMA) = 0 AND TABLE_SCHEMA = DATABASE()) AND " +
+	"TABLE_NAME = $TABLE"

@@ -1,6 +1,6 @@
-// Package mysql keeps the numbers of package segment in a MySQL (8.0 and later) or MariaDB (10.6 and later)
-// table: Leaf's leaf_alloc, with its columns and their meaning, so that an unchanged Leaf can use the same
-// table at the same time.
+// Package mysql keeps the numbers of package segment in a MySQL (8.0 and later) or MariaDB (10.6
+// and later) table: Leaf's leaf_alloc, with its columns and their meaning, so that an unchanged
+// Leaf can use the same table at the same time.
 //
 // As a URL for segment.Open, with this package imported for its side effect:
 //
@@ -14,7 +14,8 @@
 //
 // # The URL
 //
-// The scheme mysqls is mysql with TLS. The path is the database; the port may be left out and is 3306 then. Options:
+// The scheme mysqls is mysql with TLS. The path is the database; the port may be left out and is
+// 3306 then. Options:
 //
 //	table            leaf_alloc if it is not given
 //	durable          require: a server that may lose what it has confirmed is refused; warn, which
@@ -27,20 +28,21 @@
 //
 // # A take
 //
-// A take is one message and one round trip: a transaction with an UPDATE, and what reads what is stored
-// then. It begins with a ROLLBACK, because somebody else may have left the connection within a
-// transaction, and does not depend on the session's settings. It changes nothing if the binary log has
-// statements, because replicas would not have the range; if max_id would not fit into its column; if
-// the server is another one than before; or if it has waited in the server for longer than its caller
-// does. A range that is not what was asked for, because a trigger or the column's type changes what is
-// stored, is refused. Dead locks are tried again. What is given back is sent in a transaction of two
-// messages, and once.
+// A take is one message and one round trip: a transaction with an UPDATE, and what reads what is
+// stored then. It begins with a ROLLBACK, because somebody else may have left the connection within
+// a transaction, and does not depend on the session's settings. It changes nothing if the binary
+// log has statements, because replicas would not have the range; if max_id would not fit into its
+// column; if the server is another one than before; or if it has waited in the server for longer
+// than its caller does. A range that is not what was asked for, because a trigger or the column's
+// type changes what is stored, is refused. Dead locks are tried again. What is given back is sent
+// in a transaction of two messages, and once.
 //
 // # Which server it is
 //
-// MySQL has server_uuid. MariaDB has no such thing; its server_id, host name and port are taken together, so that a container
-// needs a fixed host name. The identity is kept in the table unalike_meta beside leaf_alloc, which the first program makes if it
-// may; without it a warning says what is not noticed.
+// MySQL has server_uuid. MariaDB has no such thing; its server_id, host name and port are taken
+// together, so that a container needs a fixed host name. The identity is kept in the table
+// unalike_meta beside leaf_alloc, which the first program makes if it may; without it a warning
+// says what is not noticed.
 //
 // Tags are compared as the column's collation does, which is mostly without case.
 package mysql

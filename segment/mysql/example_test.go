@@ -34,7 +34,8 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		_, err = pool.ExecContext(ctx, "INSERT INTO orders (number, customer) VALUES (?, ?)", number, customer)
+		_, err = pool.ExecContext(ctx, "INSERT INTO orders (number, customer) VALUES (?, ?)", number,
+			customer)
 		return err
 	}
 	_ = insert

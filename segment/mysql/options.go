@@ -14,20 +14,22 @@ type Options struct {
 	Table string
 	// RequireDurable refuses a server that may lose what it has confirmed. Otherwise it is a warning.
 	RequireDurable bool
-	// Skip is what is added to every tag when the server is another one than before, as after a failover.
-	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
+	// Skip is what is added to every tag when the server is another one than before, as after a
+	// failover. 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
-// Store keeps the numbers in a table. It is safe for concurrent use, and one serves any number of sequences. Make it
-// with [New], or with segment.Open. It implements segment.Creator and segment.Warner.
+// Store keeps the numbers in a table. It is safe for concurrent use, and one serves any number of
+// sequences. Make it with [New], or with segment.Open. It implements segment.Creator and
+// segment.Warner.
 type Store struct{ *sqlsegment.Store }
 
-// New returns a store in the database that a pool is connected to, which was made with MultiStatements. It contacts
-// nobody; the first call looks at the server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+// New returns a store in the database that a pool is connected to, which was made with
+// MultiStatements. It contacts nobody; the first call looks at the server. The pool stays the
+// caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *sql.DB, o Options) (*Store, error) {
 	return newStore(&mysqldb.DB{Pool: pool}, sqlsegment.Options(o))
 }

@@ -15,7 +15,8 @@ func init() {
 	}
 }
 
-// open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
+// open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no
+// error yet.
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	s, err := sqlsegment.Open(ctx, mysqldb.Scheme, u, dialect(), mysqldb.Open)
 	if err != nil {

@@ -17,28 +17,35 @@ func dialect() sqlsegment.Dialect {
 		Quote:    func(name string) string { return `"` + name + `"` },
 		Plain:    func(text string) string { return "(" + text + ")::text" },
 		Changed: func(update string) []string {
-			return []string{"WITH changed AS (" + update + " RETURNING max_id, step) SELECT COUNT(*), MAX(max_id), MAX(step), MAX(max_id - $SIZE) FROM changed"}
+			return []string{"WITH changed AS (" + update + " RETURNING max_id, step) SELECT COUNT(*), " +
+				"MAX(max_id), MAX(step), MAX(max_id - $SIZE) FROM changed"}
 		},
 		Raised: "max_id",
 		Prompt: "1 = 1", // the client has what it has given up cancelled
 		Unsafe: sqldb.Risk{If: "1 = 0"},
 		Key:    "$ALL || ':' || biz_tag",
-		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +
+		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE " +
+			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +
 			"AND attrelid = " + oid,
 		Updated:  "extract(epoch FROM update_time)::bigint",
 		Updates:  ", update_time = now()",
 		Ignore:   "INSERT INTO",
 		Ignored:  "ON CONFLICT DO NOTHING",
 		Replaced: "ON CONFLICT (name) DO UPDATE SET identity = excluded.identity, stamp = excluded.stamp",
-		Schema: "CREATE TABLE {table} (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step integer NOT NULL, description varchar(256), " +
+		Schema: "CREATE TABLE {table} (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT " +
+			"NULL DEFAULT " +
+			"1, step integer NOT NULL, description varchar(256), " +
 			"update_time timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50)",
-		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name text PRIMARY KEY, identity text NOT NULL, stamp bigint NOT NULL)",
+		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name text PRIMARY KEY, identity text NOT NULL, stamp " +
+			"bigint NOT NULL)",
 		Risks: append(slices.Clone(pgdb.Risks), sqldb.Risk{
-			If:   "EXISTS (SELECT 1 FROM pg_class WHERE relpersistence <> 'p' AND oid = " + oid + ")",
-			Says: "the table is UNLOGGED, or temporary: after a crash it is empty, and no standby has it; run ALTER TABLE .. SET LOGGED",
+			If: "EXISTS (SELECT 1 FROM pg_class WHERE relpersistence <> 'p' AND oid = " + oid + ")",
+			Says: "the table is UNLOGGED, or temporary: after a crash it is empty, and no standby has it; " +
+				"run ALTER TABLE .. SET LOGGED",
 		}),
 	}
 }
 
 // oid is the table.
-const oid = "to_regclass(CASE WHEN $SCHEMA = '' THEN '' ELSE quote_ident($SCHEMA) || '.' END || quote_ident($TABLE))"
+const oid = "to_regclass(CASE WHEN $SCHEMA = '' THEN '' ELSE quote_ident($SCHEMA) || '.' END || " +
+	"quote_ident($TABLE))"

@@ -78,7 +78,8 @@ func checkGiveBackLate(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
 	wantTake(tb, s, tag, 10, 1, 10)
 	wantTake(tb, opened(tb, open), tag, 10, 11, 20)
-	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done || err != nil {
+	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done ||
+		err != nil {
 		tb.Errorf("GiveBack: %v, %v; want false", done, err)
 	}
 	wantTake(tb, s, tag, 10, 21, 30)
@@ -89,7 +90,8 @@ func checkGiveBack(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
 	wantTake(tb, s, tag, 10, 1, 10)
 	for i, want := range []bool{true, false} {
-		if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done != want || err != nil {
+		if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done != want ||
+			err != nil {
 			tb.Errorf("GiveBack %d: %v, %v; want %v", i+1, done, err, want)
 		}
 	}
@@ -124,8 +126,10 @@ func checkTags(tb testing.TB, open Open) {
 	if !slices.IsSortedFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) }) {
 		tb.Errorf("Tags are not in the order of their names: %v", all)
 	}
-	for _, want := range []segment.Tag{{Name: tag, Next: 17, Step: 10}, {Name: other, Next: 8, Step: 20}} {
-		if got, err := s.Tag(within(tb), want.Name); err != nil || got.Name != want.Name || got.Next != want.Next || got.Step != want.Step {
+	for _, want := range []segment.Tag{{Name: tag, Next: 17, Step: 10},
+		{Name: other, Next: 8, Step: 20}} {
+		if got, err := s.Tag(within(tb), want.Name); err != nil || got.Name != want.Name ||
+			got.Next != want.Next || got.Step != want.Step {
 			tb.Errorf("Tag = %+v, %v; want %+v", got, err, want)
 		}
 		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == want.Name })
@@ -133,7 +137,8 @@ func checkTags(tb testing.TB, open Open) {
 			tb.Errorf("Tags lacks %q", want.Name)
 			continue
 		}
-		if got := all[i]; got.Next != want.Next || got.Step != want.Step || got.Description != "made by a test" {
+		if got := all[i]; got.Next != want.Next || got.Step != want.Step ||
+			got.Description != "made by a test" {
 			tb.Errorf("Tags has %+v; want %+v", got, want)
 		}
 	}
@@ -142,7 +147,8 @@ func checkTags(tb testing.TB, open Open) {
 // checkCreateTwice: a tag that is there stays as it is.
 func checkCreateTwice(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 50, 10)
-	wantErr(tb, "Create", s.Create(within(tb), segment.Tag{Name: tag, Next: 1, Step: 5}), segment.ErrTagExists)
+	wantErr(tb, "Create", s.Create(within(tb), segment.Tag{Name: tag, Next: 1, Step: 5}),
+		segment.ErrTagExists)
 	wantTake(tb, s, tag, 0, 50, 59)
 }
 
@@ -169,7 +175,8 @@ func checkExhausted(tb testing.TB, open Open) {
 			tb.Errorf("it gave %v", r)
 		}
 	}
-	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: last, Last: last}); !done || err != nil {
+	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: last, Last: last}); !done ||
+		err != nil {
 		tb.Errorf("GiveBack of the last number: %v, %v", done, err)
 	}
 	wantTake(tb, s, tag, 0, last, last)
@@ -179,9 +186,11 @@ func checkExhausted(tb testing.TB, open Open) {
 func checkApart(tb testing.TB, open Open) {
 	s := opened(tb, open)
 	some := rand.Text()
-	names := []string{some + "'\"`;--", some + `\%_`, some + "é漢字🦆", some + " a/b:c", some + strings.Repeat("x", segment.MaxTag-len(some)), some, some + ".", some + "/"}
+	names := []string{some + "'\"`;--", some + `\%_`, some + "é漢字🦆", some + " a/b:c",
+		some + strings.Repeat("x", segment.MaxTag-len(some)), some, some + ".", some + "/"}
 	for i, tag := range names {
-		if err := s.Create(within(tb), segment.Tag{Name: tag, Next: int64(1 + 1000*i), Step: 10}); err != nil {
+		if err := s.Create(within(tb),
+			segment.Tag{Name: tag, Next: int64(1 + 1000*i), Step: 10}); err != nil {
 			tb.Errorf("Create(%q): %v", tag, err)
 		}
 	}
@@ -193,10 +202,12 @@ func checkApart(tb testing.TB, open Open) {
 // checkInvalid: what cannot be is refused.
 func checkInvalid(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
-	for _, bad := range []string{"", " x", "x ", "a\nb", "\xff", strings.Repeat("x", segment.MaxTag+1)} {
+	for _, bad := range []string{"", " x", "x ", "a\nb", "\xff",
+		strings.Repeat("x", segment.MaxTag+1)} {
 		_, err := s.Take(within(tb), bad, 1)
 		wantErr(tb, "Take of a bad tag", err, segment.ErrInvalidConfig)
-		wantErr(tb, "Create of a bad tag", s.Create(within(tb), segment.Tag{Name: bad, Next: 1, Step: 1}), segment.ErrInvalidConfig)
+		wantErr(tb, "Create of a bad tag", s.Create(within(tb), segment.Tag{Name: bad, Next: 1, Step: 1}),
+			segment.ErrInvalidConfig)
 	}
 	for _, step := range []int64{-1, segment.MaxStep + 1, math.MinInt64, math.MaxInt64} {
 		_, err := s.Take(within(tb), tag, step)

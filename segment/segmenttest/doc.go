@@ -1,3 +1,3 @@
-// Package segmenttest has the conformance suite that every store of package segment passes, and a store
-// in memory for tests.
+// Package segmenttest has the conformance suite that every store of package segment passes, and a
+// store in memory for tests.
 package segmenttest

@@ -20,8 +20,8 @@ type Fake struct {
 	calls   map[string]int
 }
 
-// Between is called in place of a call to a [Fake], and calls do, or not, or twice. The operations are take,
-// give back, tag, tags, advance, create, set step.
+// Between is called in place of a call to a [Fake], and calls do, or not, or twice. The operations
+// are take, give back, tag, tags, advance, create, set step.
 type Between func(ctx context.Context, op, tag string, do func() error) error
 
 // NewFake returns a store with some tags.

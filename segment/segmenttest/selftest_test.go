@@ -227,7 +227,9 @@ func TestSuite(t *testing.T) {
 		// Reads and writes that are two steps are not always torn.
 		failed := false
 		for range 200 {
-			if failed = fails(t, cases[i], func(testing.TB) segment.Store { return tc.broken(&client{Fake: f}) }); failed {
+			if failed = fails(t, cases[i], func(testing.TB) segment.Store {
+				return tc.broken(&client{Fake: f})
+			}); failed {
 				break
 			}
 		}

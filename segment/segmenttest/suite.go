@@ -13,11 +13,12 @@ import (
 // callTime bounds a call of a test.
 const callTime = 30 * time.Second
 
-// Open returns a store as another program has it: all that it returns share what is stored. They are closed
-// with the test.
+// Open returns a store as another program has it: all that it returns share what is stored. They
+// are closed with the test.
 type Open func(tb testing.TB) segment.Store
 
-// Run holds a store, which is a [segment.Creator] too, to its interface. Each case makes tags of its own.
+// Run holds a store, which is a [segment.Creator] too, to its interface. Each case makes tags of
+// its own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range cases {
@@ -68,7 +69,8 @@ func opened(tb testing.TB, open Open) making {
 func made(tb testing.TB, open Open, next, step int64) (making, string) {
 	tb.Helper()
 	s, tag := opened(tb, open), rand.Text()
-	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
+	if err := s.Create(within(tb),
+		segment.Tag{Name: tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
 		tb.Fatalf("Create: %v", err)
 	}
 	return s, tag

@@ -27,8 +27,8 @@ import (
 	"github.com/unalike-id/unalike/server"
 )
 
-// patience is for a machine that is busy with other things.
-const patience = 90 * time.Second
+// timeout is for a machine that is busy with other things.
+const timeout = 90 * time.Second
 
 // browser is the one of all tests.
 var browser context.Context
@@ -88,7 +88,8 @@ func (w *tab) hear(event any) {
 	case *runtime.EventExceptionThrown:
 		w.wrong = append(w.wrong, e.ExceptionDetails.Text)
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && !slices.Contains(w.hosts, u.Host) {
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" &&
+			!slices.Contains(w.hosts, u.Host) {
 			w.hosts = append(w.hosts, u.Host)
 		}
 	}
@@ -122,9 +123,10 @@ func (w *tab) until(what string, f func() bool) time.Time {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); !f(); <-tick.C {
+	for end := time.Now().Add(timeout); !f(); <-tick.C {
 		if time.Now().After(end) {
-			w.t.Fatalf("not: %s; the page says\n%s\n%q", what, eval[string](w, `document.body.innerText`), w.wrong)
+			w.t.Fatalf("not: %s; the page says\n%s\n%q", what, eval[string](w, `document.body.innerText`),
+				w.wrong)
 		}
 	}
 	return time.Now()
@@ -132,16 +134,19 @@ func (w *tab) until(what string, f func() bool) time.Time {
 
 // says is true once the page begins with a text.
 func says(text string) string {
-	return fmt.Sprintf(`document.querySelector('#says p span')?.textContent.includes(%q) === true`, text)
+	return fmt.Sprintf(`document.querySelector('#says p span')?.textContent.includes(%q) === true`,
+		text)
 }
 
-// well checks that the page was loaded once, that nothing was refused or failed in it, and that no other host was asked.
+// well checks that the page was loaded once, that nothing was refused or failed in it, and that no
+// other host was asked.
 func (w *tab) well() {
 	w.t.Helper()
 	w.await(`window.mark === true`)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if host := w.stage.front.Listener.Addr().String(); len(w.wrong) > 0 || len(w.hosts) != 1 || w.hosts[0] != host {
+	if host := w.stage.front.Listener.Addr().String(); len(w.wrong) > 0 || len(w.hosts) != 1 ||
+		w.hosts[0] != host {
 		w.t.Errorf("hosts %q, in the console: %q", w.hosts, w.wrong)
 	}
 }
@@ -149,8 +154,9 @@ func (w *tab) well() {
 // allWell is what the page of a stage says in peace.
 const allWell = "All is well: 2 generators issue IDs, and no tag lacks numbers."
 
-// TestLive: figures move without loading the page again; a coordinator that is away is told of within 2 s after Health
-// shows it, with the reason; and all is well again by itself. So it is with a store.
+// TestLive: figures move without loading the page again; a coordinator that is away is told of
+// within 2 s after Health shows it, with the reason; and all is well again by itself. So it is with
+// a store.
 func TestLive(t *testing.T) {
 	s, err := newStage(plain(3), nil)
 	w := newTab(t, s, err)
@@ -167,18 +173,22 @@ func TestLive(t *testing.T) {
 	cancel()
 
 	s.orders.Outage(true)
-	failing := w.until("Health shows it", func() bool { return s.generator.Health().Workers[0].Failing != nil })
+	failing := w.until("Health shows it", func() bool {
+		return s.generator.Health().Workers[0].Failing != nil
+	})
 	if took := w.await(says("Generator orders goes on for")).Sub(failing); took > 2*time.Second {
 		t.Errorf("the page told of the coordinator after %v", took)
 	}
 	ended := w.until("there are no IDs", func() bool { return s.generator.Check() != nil })
-	if took := w.await(says("1 of 2 generators issues no IDs: orders, because its coordinator does not answer.")).Sub(ended); took > 2*time.Second {
+	if took := w.await(says("1 of 2 generators issues no IDs: orders, because its coordinator does " +
+		"not answer.")).Sub(ended); took > 2*time.Second {
 		t.Errorf("the page told of the end after %v", took)
 	}
-	if reason := eval[string](w, `document.querySelector('#says p small').textContent`); !strings.Contains(reason, "issue window ended") {
+	if reason := eval[string](w, `document.querySelector('#says p `+
+		`small').textContent`); !strings.Contains(reason, "issue window ended") {
 		t.Errorf("the reason is %q", reason)
 	}
-	s.orders.Heal()
+	s.orders.Recover()
 	w.await(says(allWell))
 
 	s.storeAway()
@@ -188,7 +198,8 @@ func TestLive(t *testing.T) {
 	s.ask(t.Context(), "/v1/sequences/tickets/numbers")
 	w.await(says(allWell))
 	w.well()
-	if more := s.config.Generators["users"].Health().Issued - issued; more > 200 { // what was under way
+	if more := s.config.Generators["users"].Health().Issued - issued; more > 200 {
+		// what was under way
 		t.Errorf("%d IDs were issued by looking", more)
 	}
 }
@@ -204,19 +215,23 @@ func TestRestart(t *testing.T) {
 	w.await(`document.body.classList.contains('stale') && document.title.startsWith('down')`)
 	w.do(nil, s.serve(s.front.Listener.Addr().String(), plain(5)))
 	w.await(says(allWell))
-	w.await(`document.querySelectorAll('#workers tbody tr').length === 5 && !document.body.classList.contains('stale') && window.mark === true`)
+	w.await(`document.querySelectorAll('#workers tbody tr').length === 5 && ` +
+		`!document.body.classList.contains('stale') && window.mark === true`)
 }
 
 // TestHostile: what others have named is text, whatever is in it.
 func TestHostile(t *testing.T) {
-	bad := []string{`<script>document.title='x'</script>`, `<img src=x onerror=alert(1)>`, `"'&amp;</td>`, strings.Repeat("long", 32), `javascript:alert(1)`}
+	bad := []string{`<script>document.title='x'</script>`, `<img src=x onerror=alert(1)>`,
+		`"'&amp;</td>`, strings.Repeat("long", 32), `javascript:alert(1)`}
 	s, err := newStage(names{holders: bad, tags: bad[:4]}, nil)
 	w := newTab(t, s, err)
 	w.visit("?id=" + url.QueryEscape(`"><script>alert(1)</script>`) + "&worker=")
 	w.await(says(allWell))
 	for _, when := range []string{"as it was loaded", "live"} {
 		for i, want := range bad {
-			if got := eval[string](w, fmt.Sprintf(`document.querySelector('#workers tbody tr:nth-child(%d) td:nth-child(4)').textContent`, i+1)); got != want {
+			if got := eval[string](w, fmt.Sprintf(
+				`document.querySelector('#workers tbody tr:nth-child(%d) td:nth-child(4)').textContent`,
+				i+1)); got != want {
 				t.Errorf("%s: %q, want %q", when, got, want)
 			}
 		}
@@ -231,7 +246,8 @@ func TestHostile(t *testing.T) {
 
 // TestNarrow: 360 points are wide enough, for long names, too.
 func TestNarrow(t *testing.T) {
-	s, err := newStage(names{holders: []string{strings.Repeat("holder", 20)}, tags: []string{strings.Repeat("tag", 42), "a", "b", "c"}}, nil)
+	s, err := newStage(names{holders: []string{strings.Repeat("holder", 20)},
+		tags: []string{strings.Repeat("tag", 42), "a", "b", "c"}}, nil)
 	w := newTab(t, s, err)
 	w.do(nil, look(w, 360, "dark"))
 	w.visit("?id=404187712413696007")
@@ -246,7 +262,8 @@ func TestNarrow(t *testing.T) {
 func TestWithoutScript(t *testing.T) {
 	s, err := newStage(plain(3), nil)
 	w := newTab(t, s, err)
-	w.do(chromedp.Call(w, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	w.do(chromedp.Call(w, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}))
 	w.do(nil, chromedp.Do(w, chromedp.Navigate(s.front.URL)))
 	w.await(says(allWell) + ` && document.querySelectorAll('#workers tbody tr').length === 3`)
 	began := eval[float64](w, `performance.timeOrigin`)
@@ -266,7 +283,8 @@ func TestBasic(t *testing.T) {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := server.NewTokens([]server.TokenFile{{Path: file, May: server.Generate | server.Operate}})
+	tokens, err := server.NewTokens(
+		[]server.TokenFile{{Path: file, May: server.Generate | server.Operate}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,13 +296,17 @@ func TestBasic(t *testing.T) {
 		case *fetch.EventAuthRequired:
 			asked.Add(1)
 			go func() {
-				_, _ = chromedp.Call(w, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: &fetch.AuthChallengeResponse{
-					Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody", Password: token,
-				}})
+				_, _ = chromedp.Call(w, fetch.ContinueWithAuth,
+					fetch.ContinueWithAuthParams{RequestID: e.RequestID,
+						AuthChallengeResponse: &fetch.AuthChallengeResponse{
+							Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody",
+							Password: token,
+						}})
 			}()
 		case *fetch.EventRequestPaused:
 			go func() {
-				_, _ = chromedp.Call(w, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+				_, _ = chromedp.Call(w, fetch.ContinueRequest,
+					fetch.ContinueRequestParams{RequestID: e.RequestID})
 			}()
 		}
 	}))
@@ -299,14 +321,17 @@ func TestBasic(t *testing.T) {
 	}
 }
 
-// TestManyWorkers: 1,024 rows are there at once, and so are those that are looked for, by keyboard alone.
+// TestManyWorkers: 1,024 rows are there at once, and so are those that are looked for, by keyboard
+// alone.
 func TestManyWorkers(t *testing.T) {
 	s, err := newStage(plain(1024), nil)
 	w := newTab(t, s, err)
 	w.visit("")
-	w.await(says("has no worker ID left") + ` && document.querySelectorAll('#workers tbody tr').length === 1024`)
+	w.await(says("has no worker ID left") +
+		` && document.querySelectorAll('#workers tbody tr').length === 1024`)
 	w.do(nil, chromedp.Do(w, chromedp.Focus("#filter"), chromedp.SendKeys("#filter", "IDS-1023")))
-	w.await(`[...document.querySelectorAll('#workers tbody tr')].filter(tr => !tr.hidden).length === 1`)
+	w.await(`[...document.querySelectorAll('#workers tbody tr')].filter(tr => ` +
+		`!tr.hidden).length === 1`)
 	spent := eval[float64](w, `(() => {
 		const cell = i => ({t: 'row ' + i});
 		const rows = Array.from({length: 1024}, (_, r) => Array.from({length: 8}, (_, c) => cell(r + c)));
@@ -341,7 +366,8 @@ func TestHour(t *testing.T) {
 	w.do(nil, chromedp.Do(w, chromedp.Sleep(time.Minute)))
 	first, nodes := heap(), eval[int](w, `document.querySelectorAll('*').length`)
 	w.do(nil, chromedp.Do(w, chromedp.Sleep(time.Duration(minutes)*time.Minute)))
-	if last, now := heap(), eval[int](w, `document.querySelectorAll('*').length`); last > first*1.2 || now > nodes+50 {
+	if last, now := heap(), eval[int](w, `document.querySelectorAll('*').length`); last > first*1.2 ||
+		now > nodes+50 {
 		t.Errorf("from %.0f bytes and %d elements to %.0f and %d", first, nodes, last, now)
 	}
 	w.well()

@@ -1,5 +1,5 @@
-// Browser opens the page of package server in a real browser, chromium: its tests look at what the page does, and
-// the command makes the pictures of the documentation.
+// Browser opens the page of package server in a real browser, chromium: its tests look at what the
+// page does, and the command makes the pictures of the documentation.
 //
 //	go run . ../../docs/images
 package main
@@ -35,8 +35,10 @@ func main() {
 }
 
 // open starts a browser, with a tab that has no page yet.
-func open(ctx context.Context, options ...chromedp.ContextOption) (tab context.Context, end func()) {
-	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-background-networking", true))
+func open(ctx context.Context, options ...chromedp.ContextOption) (tab context.Context,
+	end func()) {
+	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
+		chromedp.Flag("disable-background-networking", true))
 	browser, endBrowser := chromedp.NewExecAllocator(ctx, all...)
 	tab, endTab := chromedp.NewContext(browser, options...)
 	return tab, func() { endTab(); endBrowser() }
@@ -72,7 +74,8 @@ func pictures(folder string) (err error) {
 			err = os.WriteFile(filepath.Join(folder, name+".png"), text, 0o644)
 		}
 	}
-	if err := chromedp.Do(tab, chromedp.Navigate(s.front.URL+"/?id=384251933491213389"), chromedp.Sleep(time.Minute)); err != nil {
+	if err := chromedp.Do(tab, chromedp.Navigate(s.front.URL+"/?id=384251933491213389"),
+		chromedp.Sleep(time.Minute)); err != nil {
 		return err
 	}
 	shot("page-light", 1280, "light")
@@ -95,7 +98,8 @@ func distance(a, b color.Color) (sum int) {
 	return sum
 }
 
-// small returns a picture with at most 256 colours, the most frequent of those that differ: enough for letters and lines.
+// small returns a picture with at most 256 colours, the most frequent of those that differ: enough
+// for letters and lines.
 func small(text []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(text))
 	if err != nil {
@@ -107,7 +111,9 @@ func small(text []byte) ([]byte, error) {
 			frequent[full.At(x, y)]++
 		}
 	}
-	colours := slices.SortedFunc(maps.Keys(frequent), func(a, b color.Color) int { return frequent[b] - frequent[a] })
+	colours := slices.SortedFunc(maps.Keys(frequent), func(a, b color.Color) int {
+		return frequent[b] - frequent[a]
+	})
 	var palette color.Palette
 	for _, c := range colours {
 		if len(palette) < 256 && (len(palette) == 0 || distance(palette.Convert(c), c) > 12) {

@@ -39,7 +39,8 @@ func (s *svg) headed(title string, below ...string) {
 }
 
 func (s *svg) save(path string) error {
-	text := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f"
+	text := fmt.Sprintf(
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f"
 	font-family="Helvetica, Arial, sans-serif" font-size="%d" fill="%s">
 <rect width="100%%" height="100%%" fill="#fff"/>
 %s</svg>

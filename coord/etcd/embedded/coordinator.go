@@ -32,23 +32,23 @@ const (
 	pingTimeout = 3 * time.Second
 )
 
-// inner is embedded for its methods, and is not to be seen as a field.
-type inner = etcd.Coordinator
+// etcdCoordinator is embedded for its methods, and is not to be seen as a field.
+type etcdCoordinator = etcd.Coordinator
 
 // Coordinator leases worker IDs of one namespace in the etcd of a folder, which runs
 // in this process or in another one. It is safe for concurrent use, and one serves
 // any number of generators. Make it with [New], or with coord.Open. Methods that are
 // not described here are those of [etcd.Coordinator].
 type Coordinator struct {
-	*inner
+	*etcdCoordinator
 	folder folder
 	place  string
 	client *clientv3.Client
 	log    *slog.Logger
 
-	secret secret               // shown to the server with each call
-	host   atomic.Pointer[post] // where the server is; nil: not known
-	moves  moves                // tells when host changes
+	secret  secret               // shown to the server with each call
+	host    atomic.Pointer[post] // where the server is; nil: not known
+	changes hostChanges          // tells when host changes
 
 	// These are New's, then follow's, then Close's.
 	server *server // nil: it runs elsewhere
@@ -85,7 +85,8 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	}
 	opts := etcd.Options(o)
 	opts.OneMachine = true
-	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
+	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace),
+		log: logs.Or(opts.Logger), changes: newHostChanges(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -95,7 +96,7 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	if c.inner, err = etcd.New(c.client, namespace, opts); err != nil {
+	if c.etcdCoordinator, err = etcd.New(c.client, namespace, opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
 	start := func() {
@@ -103,9 +104,10 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 			err = c.start(ctx)
 		}
 	}
-	told := logs.Waiting(c.log, start, "waiting for the embedded etcd to start", "folder", f.path, "at_most", startTime)
+	told := logs.Waiting(c.log, start, "waiting for the embedded etcd to start", "folder", f.path,
+		"at_most", startTime)
 	if err != nil {
-		return nil, errors.Join(err, c.inner.Close(), c.client.Close(), c.server.stop())
+		return nil, errors.Join(err, c.etcdCoordinator.Close(), c.client.Close(), c.server.stop())
 	}
 	if told {
 		c.log.Warn("the embedded etcd has started", "folder", f.path)
@@ -121,7 +123,7 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 
 // Describe implements [coord.Describer].
 func (c *Coordinator) Describe() coord.Description {
-	d := c.inner.Describe()
+	d := c.etcdCoordinator.Describe()
 	d.Place = c.place
 	return d
 }
@@ -130,7 +132,7 @@ func (c *Coordinator) Describe() coord.Description {
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	var g coord.Grant
 	err := c.moving(ctx, func() (err error) {
-		g, err = c.inner.Acquire(ctx, req)
+		g, err = c.etcdCoordinator.Acquire(ctx, req)
 		return err
 	})
 	return g, err
@@ -140,17 +142,18 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 	var r coord.Grant
 	err := c.moving(ctx, func() (err error) {
-		r, err = c.inner.Renew(ctx, g, until)
+		r, err = c.etcdCoordinator.Renew(ctx, g, until)
 		return err
 	})
 	return r, err
 }
 
 // Resume implements [coord.Resumer].
-func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
+	until int64) (coord.Grant, error) {
 	var r coord.Grant
 	err := c.moving(ctx, func() (err error) {
-		r, err = c.inner.Resume(ctx, g, token, until)
+		r, err = c.etcdCoordinator.Resume(ctx, g, token, until)
 		return err
 	})
 	return r, err
@@ -160,7 +163,7 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
 	again := false
 	return c.moving(ctx, func() error {
-		err := c.inner.Release(ctx, g, last)
+		err := c.etcdCoordinator.Release(ctx, g, last)
 		if again && errors.Is(err, coord.ErrLeaseLost) {
 			return nil // the first time did it, and only the reply was lost
 		}
@@ -173,8 +176,8 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 // server runs here it ends, and another process that uses the folder starts it again.
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
-		c.moves.end()
-		c.closed = errors.Join(c.inner.Close(), c.client.Close())
+		c.changes.end()
+		c.closed = errors.Join(c.etcdCoordinator.Close(), c.client.Close())
 		c.end()
 		<-c.followed
 		c.closed = errors.Join(c.closed, c.server.stop(), c.stuck)
@@ -200,7 +203,8 @@ func (c *Coordinator) explain(err error) error {
 		}
 	}
 	if trouble := c.trouble.Load(); trouble != nil && *trouble != nil {
-		return fmt.Errorf("embed: folder %s, whose etcd does not run: %w (%w)", c.folder.path, *trouble, err)
+		return fmt.Errorf("embed: folder %s, whose etcd does not run: %w (%w)", c.folder.path, *trouble,
+			err)
 	}
 	if p := c.host.Load(); p != nil {
 		return fmt.Errorf("embed: folder %s, whose etcd runs in %s: %w", c.folder.path, p.process(), err)

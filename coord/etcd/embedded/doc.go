@@ -77,11 +77,10 @@
 //
 // So deleting the folder, or restoring it from a backup, while programs use it or just
 // after they have ended breaks the promise: what they were granted is not on record
-// any more. Wait MaxHorizon of package etcd, 2 minutes, or what the namespaces were declared with, after the last of them has
-// ended. A program that has the folder in use notices within a tenth of a second,
-// makes the folder again or joins whoever did, and raises the floor, so that nothing is
-// granted there for two minutes; what others were granted before that, nobody can take
-// back.
+// any more. Wait MaxHorizon of package etcd, 2 minutes, or what the namespaces were declared with,
+// after the last of them has ended. A program that has the folder in use notices within a tenth of
+// a second, makes the folder again or joins whoever did, and raises the floor, so that nothing is
+// granted there for two minutes; what others were granted before that, nobody can take back.
 //
 // What was acknowledged is on the disk: every write is synced, those of the files above
 // together with their names, and kill -9 or a power failure loses none of it, as far as
@@ -94,9 +93,9 @@
 // connect to it. Calls carry the folder's random name, and the server refuses those
 // that do not, so whoever cannot read the folder can neither read nor change what is
 // stored, nor see its metrics. A folder that every user can write is refused. The name also
-// keeps apart folders whose servers had the same port in turn. It is no protection from somebody who can listen
-// to loopback, or who takes the port over when the server ends and waits for clients:
-// on a machine whose users do not trust each other, run an etcd with certificates.
+// keeps apart folders whose servers had the same port in turn. It is no protection from somebody
+// who can listen to loopback, or who takes the port over when the server ends and waits for
+// clients: on a machine whose users do not trust each other, run an etcd with certificates.
 //
 // # What it costs
 //

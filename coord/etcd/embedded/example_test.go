@@ -73,5 +73,6 @@ func folder() (dir string, remove func()) {
 	if err != nil {
 		fmt.Println(err)
 	}
-	return filepath.Join(top, "ids"), func() { _ = os.RemoveAll(top) } // a leftover among temporary files
+	// a leftover among temporary files
+	return filepath.Join(top, "ids"), func() { _ = os.RemoveAll(top) }
 }

@@ -72,7 +72,8 @@ func (f folder) prepare() error {
 	ours := []string{nameLock, nameMark, nameMark + temporary, namePost, namePost + temporary}
 	for _, e := range entries {
 		if !slices.Contains(ours, e.Name()) {
-			return fmt.Errorf("%w folder %s: it holds %q and is not the folder of an embedded etcd (there is no %s); name an empty folder, or one that does not exist",
+			return fmt.Errorf("%w folder %s: it holds %q and is not the folder of an embedded etcd (there "+
+				"is no %s); name an empty folder, or one that does not exist",
 				coord.ErrInvalid, f.path, e.Name(), nameMark)
 		}
 	}
@@ -87,7 +88,8 @@ func (f folder) checkRights(goos string) error {
 		return f.fail("look at it", err)
 	}
 	if mode := info.Mode().Perm(); goos != "windows" && mode&0o002 != 0 { //mutant:embed-mode
-		return fmt.Errorf("%w folder %s: its mode is %#o, so every user of this machine can change what is in it; make that 0700, or name another folder", coord.ErrInvalid, f.path, mode)
+		return fmt.Errorf("%w folder %s: its mode is %#o, so every user of this machine can change what "+
+			"is in it; make that 0700, or name another folder", coord.ErrInvalid, f.path, mode)
 	}
 	return nil
 }
@@ -134,7 +136,8 @@ func (f folder) readMark() (mark, error) {
 	case err != nil:
 		return m, f.fail("read "+nameMark, err)
 	case m.Version != formatVersion || m.Folder == "":
-		return m, fmt.Errorf("%w folder %s: %s has version %d, or names no folder; this program knows version %d; use the program that wrote it",
+		return m, fmt.Errorf("%w folder %s: %s has version %d, or names no folder; this program knows "+
+			"version %d; use the program that wrote it",
 			coord.ErrInvalid, f.path, nameMark, m.Version, formatVersion)
 	}
 	return m, nil
@@ -145,7 +148,8 @@ func (f folder) readPost() *post {
 	var p post
 	// A post that cannot be read is one that is not there yet: whoever has the lock
 	// writes it again.
-	if err := f.read(namePost, &p); err != nil || p.Version != formatVersion || p.Folder == "" || p.Address == "" {
+	if err := f.read(namePost, &p); err != nil || p.Version != formatVersion || p.Folder == "" ||
+		p.Address == "" {
 		return nil
 	}
 	return &p
@@ -169,7 +173,8 @@ func (f folder) removePost() error {
 func (f folder) removeHalfMade() error {
 	switch _, err := os.Lstat(f.file(nameServed)); {
 	case err == nil:
-		return fmt.Errorf("%w folder %s: it holds %q, which was in use, and %s says that it never was; put back the %s of these data, or name an empty folder, or one that does not exist",
+		return fmt.Errorf("%w folder %s: it holds %q, which was in use, and %s says that it never was; "+
+			"put back the %s of these data, or name an empty folder, or one that does not exist",
 			coord.ErrInvalid, f.path, nameData, nameMark, nameMark)
 	case !errors.Is(err, fs.ErrNotExist):
 		return f.fail("look for "+nameServed, err)
@@ -224,7 +229,8 @@ func decode(b []byte, v any) error {
 	}
 	again, err := encode(v)
 	if err == nil && !bytes.Equal(again, b) {
-		err = errors.New("a field is missing, given twice, out of order, or in a form that this driver does not write")
+		err = errors.New("a field is missing, given twice, out of order, or in a form that this driver " +
+			"does not write")
 	}
 	return err
 }
@@ -267,7 +273,8 @@ func (f folder) fail(doing string, err error) error {
 	case errors.Is(err, coord.ErrInvalid):
 		return fmt.Errorf("folder %s: %s: %w", f.path, doing, err)
 	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
-		return fmt.Errorf("%w folder %s: %s: %w; let this user read and write the folder", coord.ErrInvalid, f.path, doing, err)
+		return fmt.Errorf("%w folder %s: %s: %w; let this user read and write the folder",
+			coord.ErrInvalid, f.path, doing, err)
 	case filesys.NotAFolder(err):
 		return fmt.Errorf("%w folder %s: %s: %w; name a folder", coord.ErrInvalid, f.path, doing, err)
 	}

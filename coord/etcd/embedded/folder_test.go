@@ -149,7 +149,8 @@ func TestFolderRefused(t *testing.T) {
 	}{
 		{"other file", func(dir string) error {
 			return put(dir, "letter.txt", "dear")
-		}, `it holds "letter.txt" and is not the folder of an embedded etcd (there is no folder.json); name an empty folder, or one that does not exist`},
+		}, `it holds "letter.txt" and is not the folder of an embedded etcd (there is no folder.json); ` +
+			`name an empty folder, or one that does not exist`},
 		{"no mark", func(dir string) error {
 			return os.Mkdir(filepath.Join(dir, nameData), 0o700)
 		}, `it holds "etcd" and is not`},
@@ -158,7 +159,8 @@ func TestFolderRefused(t *testing.T) {
 		}, "read folder.json: coord: invalid: folder.json is damaged"},
 		{"mark without a field", func(dir string) error {
 			return put(dir, nameMark, `{"version":1,"folder":"x"}`+"\n")
-		}, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that this driver does not write"},
+		}, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that " +
+			"this driver does not write"},
 		{"newer mark", func(dir string) error {
 			return put(dir, nameMark, `{"version":2,"folder":"x","anew":1}`)
 		}, "folder.json has version 2, or names no folder; this program knows version 1"},
@@ -222,7 +224,8 @@ func TestStalePost(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = New(ctx, dir, "n", Options{})
-	want := fmt.Sprintf("embed: folder %s: its etcd belongs to this process, %d, which does not answer; end that process: ", dir, os.Getpid())
+	want := fmt.Sprintf("embed: folder %s: its etcd belongs to this process, %d, which does not "+
+		"answer; end that process: ", dir, os.Getpid())
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error is %v; want %s", err, want)
 	}

@@ -49,7 +49,8 @@ func (c *Coordinator) start(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("embed: folder %s: its etcd belongs to %s, which does not answer; end that process: %w", c.folder.path, holder, context.Cause(ctx))
+			return fmt.Errorf("embed: folder %s: its etcd belongs to %s, which does not answer; end that "+
+				"process: %w", c.folder.path, holder, context.Cause(ctx))
 		case <-pause.C:
 		}
 	}
@@ -73,13 +74,14 @@ func (c *Coordinator) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.moves.look:
+		case <-c.changes.look:
 		case <-timer.C:
 		}
 		_, err := c.look(ctx)
 		if c.trouble.Store(&err); err != nil {
 			if wait == lookEvery && ctx.Err() == nil {
-				c.log.Error("the embedded etcd does not run and cannot be started; trying again", "folder", c.folder.path, "error", err)
+				c.log.Error("the embedded etcd does not run and cannot be started; trying again", "folder",
+					c.folder.path, "error", err)
 			}
 			wait = min(2*wait, retryMost)
 		} else {
@@ -129,7 +131,8 @@ func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 	}
 	c.server = s
 	c.turnTo(&s.post)
-	c.log.Info("the embedded etcd runs in this process", "folder", c.folder.path, "address", s.post.Address)
+	c.log.Info("the embedded etcd runs in this process", "folder", c.folder.path, "address",
+		s.post.Address)
 	return nil, nil
 }
 
@@ -145,7 +148,7 @@ func (c *Coordinator) turnTo(p *post) {
 	}
 	c.client.SetEndpoints(endpoint)
 	c.host.Store(p)
-	c.moves.tell()
+	c.changes.tell()
 }
 
 // lock takes the folder's lock, in a folder that it makes if somebody deleted it.

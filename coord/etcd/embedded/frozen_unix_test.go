@@ -79,7 +79,7 @@ func TestCallsFollow(t *testing.T) {
 		if address(c) != where {
 			t.Fatal("it did not join")
 		}
-		c.moves.patience = callTime // a slow machine starts a server slowly
+		c.changes.timeout = callTime // a slow machine starts a server slowly
 		host.Freeze(t)
 		done := make(chan error, 1)
 		go func() { done <- tt.call(c) }()

@@ -25,7 +25,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, s := range []string{
 		"", "{", "{}\n", "null\n", `{"version":2,"anew":1}` + "\n",
-		`{"version":1,"folder":"F"}` + "\n", `{"version":1,"folder":"F","served":true}`, `{"version":1,"Folder":"F","served":true}` + "\n",
+		`{"version":1,"folder":"F"}` + "\n", `{"version":1,"folder":"F","served":true}`,
+		`{"version":1,"Folder":"F","served":true}` + "\n",
 	} {
 		f.Add([]byte(s))
 	}

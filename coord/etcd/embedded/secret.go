@@ -40,19 +40,22 @@ func (s *secret) dialOptions() []grpc.DialOption {
 // others it is unavailable: they have the wrong address and are to look for a new one.
 func guard(folder string) []grpc.ServerOption {
 	check := func(ctx context.Context) error {
-		if v := metadata.ValueFromIncomingContext(ctx, header); len(v) == 1 && subtle.ConstantTimeCompare([]byte(v[0]), []byte(folder)) == 1 {
+		if v := metadata.ValueFromIncomingContext(ctx, header); len(v) == 1 &&
+			subtle.ConstantTimeCompare([]byte(v[0]), []byte(folder)) == 1 {
 			return nil
 		}
 		return status.Error(codes.Unavailable, "this is the server of another folder")
 	}
 	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
+			next grpc.UnaryHandler) (any, error) {
 			if err := check(ctx); err != nil {
 				return nil, err
 			}
 			return next(ctx, req)
 		}),
-		grpc.ChainStreamInterceptor(func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		grpc.ChainStreamInterceptor(func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo,
+			next grpc.StreamHandler) error {
 			if err := check(s.Context()); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ const (
 type server struct {
 	folder folder
 	lock   *filelock.File
-	trap   *trap
+	fatal  *fatalHook
 	etcd   *embed.Etcd
 	grpc   *grpc.Server
 	post   post
@@ -47,7 +47,7 @@ type server struct {
 // host starts the server of a folder whose lock the caller has, and says where it is.
 // If it fails, the lock is free again, unless the error wraps errStuck.
 func host(ctx context.Context, f folder, lock *filelock.File) (*server, error) {
-	s := &server{folder: f, lock: lock, trap: newTrap()}
+	s := &server{folder: f, lock: lock, fatal: newFatalHook()}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -105,31 +105,34 @@ func (s *server) compact(ctx context.Context) {
 // run starts etcd and waits until it serves.
 func (s *server) run(ctx context.Context, m mark) error {
 	registered := make(chan *grpc.Server, 1)
-	cfg := s.folder.config(m.Folder, s.trap)
+	cfg := s.folder.config(m.Folder, s.fatal)
 	cfg.ServiceRegister = func(g *grpc.Server) { registered <- g }
 	var failed error
-	if err := s.trap.guarded(func() { s.etcd, failed = embed.StartEtcd(cfg) }); err != nil || failed != nil {
+	if err := s.fatal.guarded(func() {
+		s.etcd, failed = embed.StartEtcd(cfg)
+	}); err != nil || failed != nil {
 		return errors.Join(err, failed)
 	}
-	late := time.NewTimer(readyTime)
-	defer late.Stop()
+	timer := time.NewTimer(readyTime)
+	defer timer.Stop()
 	select {
 	case s.grpc = <-registered: // is done when the server is ready
 	case err := <-s.etcd.Err():
 		return silent(err)
-	case <-s.trap.sprung:
-		return s.trap.err
-	case <-late.C:
+	case <-s.fatal.sprung:
+		return s.fatal.err
+	case <-timer.C:
 		return fmt.Errorf("it is not ready after %v", readyTime)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	s.post = post{Version: formatVersion, Folder: m.Folder, Address: s.etcd.Clients[0].Addr().String(), PID: os.Getpid()}
+	s.post = post{Version: formatVersion, Folder: m.Folder, Address: s.etcd.Clients[0].Addr().String(),
+		PID: os.Getpid()}
 	return nil
 }
 
 // config is how etcd is to run in the folder.
-func (f folder) config(token string, t *trap) *embed.Config {
+func (f folder) config(token string, t *fatalHook) *embed.Config {
 	// There are no other members. An address that nobody listens on is enough.
 	anyPort := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg := embed.NewConfig()
@@ -141,7 +144,8 @@ func (f folder) config(token string, t *trap) *embed.Config {
 	cfg.TickMs, cfg.ElectionMs = uint(tick.Milliseconds()), uint(election.Milliseconds())
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, 100
 	cfg.MaxSnapFiles, cfg.MaxWalFiles = keepFiles, keepFiles
-	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, fmt.Sprint(keepRevisions)
+	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision,
+		fmt.Sprint(keepRevisions)
 	cfg.EnableGRPCGateway = false // it would pass calls on that say nothing of a folder
 	// /debug/vars has the command line and the memory of this process: for nobody who
 	// cannot read the folder.
@@ -165,8 +169,8 @@ func silent(err error) error {
 // a listener said is said once.
 func (s *server) failed() error {
 	select {
-	case <-s.trap.sprung:
-		return s.trap.err
+	case <-s.fatal.sprung:
+		return s.fatal.err
 	case <-s.etcd.Server.StopNotify():
 		return errors.New("it has stopped")
 	case err := <-s.etcd.Err(): // is closed by Close only, after which nobody asks
@@ -181,7 +185,8 @@ func (s *server) failed() error {
 
 // errStuck says that etcd is half dead. It has its files open still and could write to
 // them, so nobody else may until this process ends.
-var errStuck = fmt.Errorf("part of the etcd does not end; its folder stays locked until this process, %d, ends", os.Getpid())
+var errStuck = fmt.Errorf("part of the etcd does not end; its folder stays locked until this "+
+	"process, %d, ends", os.Getpid())
 
 // kept are the locks of such folders. A lock that nothing refers to would be collected
 // as garbage, and so be freed.
@@ -217,7 +222,7 @@ func (s *server) stop() error {
 // close ends etcd and reports whether all of it has ended.
 func (s *server) close() bool {
 	if s.etcd == nil {
-		return s.trap.err == nil // it never started, or only half
+		return s.fatal.err == nil // it never started, or only half
 	}
 	done := make(chan struct{})
 	go func() {
@@ -228,13 +233,13 @@ func (s *server) close() bool {
 		}
 	}()
 	select {
-	case <-s.trap.sprung:
+	case <-s.fatal.sprung:
 		// Part of it is missing, so it may not end.
-		late := time.NewTimer(stopTime)
-		defer late.Stop()
+		timer := time.NewTimer(stopTime)
+		defer timer.Stop()
 		select {
 		case <-done:
-		case <-late.C:
+		case <-timer.C:
 			return false
 		}
 	case <-done:

@@ -102,22 +102,22 @@ func TestTrap(t *testing.T) {
 		},
 		func(l *zap.Logger) { l.Panic("disk on fire", zap.Error(errors.New("smoke"))) },
 	} {
-		trap := newTrap()
-		err := trap.guarded(func() {
-			trap.logger().Error("of no consequence")
-			log(trap.logger())
+		fatal := newFatalHook()
+		err := fatal.guarded(func() {
+			fatal.logger().Error("of no consequence")
+			log(fatal.logger())
 			t.Error("went on")
 		})
 		if err == nil || err.Error() != "etcd cannot go on: disk on fire: smoke" {
 			t.Errorf("error is %v", err)
 		}
 		select {
-		case <-trap.sprung:
+		case <-fatal.sprung:
 		default:
 			t.Error("the trap is not sprung")
 		}
 	}
-	if err := newTrap().guarded(func() {}); err != nil {
+	if err := newFatalHook().guarded(func() {}); err != nil {
 		t.Error(err)
 	}
 }

@@ -42,9 +42,11 @@ func parse(u *driver.URL, goos string) (target, error) {
 	case u.User != nil:
 		return t, fmt.Errorf("there is a user or password; write %s:///folder without one", scheme)
 	case len(u.Hosts) > 0:
-		return t, fmt.Errorf("there is a host, %q; a folder is on this machine, write %s:///folder with three slashes", u.Hosts[0], scheme)
+		return t, fmt.Errorf("there is a host, %q; a folder is on this machine, write %s:///folder with "+
+			"three slashes", u.Hosts[0], scheme)
 	case u.Path == "" || u.Path == "/":
-		return t, fmt.Errorf("there is no folder; write %s:///folder, with the absolute path of the folder", scheme)
+		return t, fmt.Errorf("there is no folder; write %s:///folder, with the absolute path "+
+			"of the folder", scheme)
 	}
 	if err := u.CheckOptions("namespace"); err != nil {
 		return t, err

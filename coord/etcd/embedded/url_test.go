@@ -46,7 +46,8 @@ func TestParse(t *testing.T) {
 // TestURLErrors: errors name what is wrong, and no password.
 func TestURLErrors(t *testing.T) {
 	for _, tt := range []struct{ url, goos, want string }{
-		{"embed://", "linux", "there is no folder; write embed:///folder, with the absolute path of the folder"},
+		{"embed://", "linux", "there is no folder; write embed:///folder, with the absolute path " +
+			"of the folder"},
 		{"embed:///", "linux", "there is no folder"},
 		{
 			"embed://var/lib/ids", "linux",

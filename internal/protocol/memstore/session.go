@@ -36,7 +36,8 @@ func (s *session) over() bool { return s.ended || s.Blind && s.back != s.Server.
 var errEnded = errors.New("the session was ended")
 
 // errDamaged is the error of a namespace's record that is gone.
-var errDamaged = fmt.Errorf("%w: the record of the namespace is missing and there are slots", coord.ErrInvalid)
+var errDamaged = fmt.Errorf("%w: the record of the namespace is missing and there are slots",
+	coord.ErrInvalid)
 
 // Survey implements protocol.Session.
 func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey, error) {
@@ -59,7 +60,8 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		sv.Begin = st.tickets
 	}
 	for id, slot := range st.slots {
-		if ask.Identity != "" && slot.Record.Identity == ask.Identity && slot.Version > sv.LastSlot.Version {
+		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
+			slot.Version > sv.LastSlot.Version {
 			sv.Last, sv.LastSlot = id, slot
 		}
 	}
@@ -95,7 +97,8 @@ func (s *session) Look(_ context.Context, worker int, _ string) (*protocol.View,
 // view is what is stored. The caller holds mu.
 func (s *session) view(worker int, wrote bool) *protocol.View {
 	o, owned := s.state.owners[worker]
-	v := &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker], Owned: owned, Lease: o}
+	v := &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker],
+		Owned: owned, Lease: o}
 	if s.Strict {
 		v.Origin = s.state.origin
 	}
@@ -123,18 +126,20 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	switch {
 	case s.over():
 		return protocol.Outcome{}, errEnded
-	case s.Strict && st.lineage != st.origin && !c.Settle, s.Strict && c.Settle && c.Before.Lineage != st.lineage,
+	case s.Strict && st.lineage != st.origin && !c.NoteLineage, s.Strict && c.NoteLineage &&
+		c.Before.Lineage != st.lineage,
 		!same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
 		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && st.worker(c.Token) >= 0:
 		return protocol.Outcome{Position: now, Now: current}, nil
-	case worker >= 0 && (!same(current.Slot, c.Before.Slot) || current.Owned != c.Before.Owned || c.Before.Owned && made(current) != made(c.Before)):
+	case worker >= 0 && (!same(current.Slot, c.Before.Slot) || current.Owned != c.Before.Owned ||
+		c.Before.Owned && made(current) != made(c.Before)):
 		return protocol.Outcome{Position: now, Now: current, Conflict: protocol.ConflictSlot}, nil
 	}
 	st.number++
 	if c.Meta != nil {
 		st.meta = put(s.Server, st.meta, *c.Meta)
 	}
-	if c.Settle {
+	if c.NoteLineage {
 		st.origin = st.lineage
 	}
 	if c.Slot != nil {
@@ -199,7 +204,8 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	var out []protocol.Lease
 	for _, h := range holders {
 		if o := s.state.owners[h.Worker]; o.token != "" {
-			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(o.changed), Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now())})
+			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(o.changed),
+				Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now())})
 		}
 	}
 	return out
@@ -210,7 +216,8 @@ func (s *session) List(_ context.Context, slots bool) (*protocol.Listing, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
-	l := &protocol.Listing{Position: s.position(false), Meta: s.state.meta, Owned: slices.Sorted(maps.Keys(s.state.owners))}
+	l := &protocol.Listing{Position: s.position(false), Meta: s.state.meta,
+		Owned: slices.Sorted(maps.Keys(s.state.owners))}
 	if slots && l.Meta.There() {
 		for _, id := range slices.Sorted(maps.Keys(s.state.slots)) {
 			l.Slots = append(l.Slots, s.state.slots[id].Record)

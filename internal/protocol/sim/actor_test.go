@@ -77,7 +77,7 @@ type actor struct {
 	paused, resting atomic.Bool
 	leaves          atomic.Bool // its next call is a release
 	heir            atomic.Bool // its successor goes on at once
-	bare            atomic.Bool // and comes with a grant without a handle
+	withoutHandle   atomic.Bool // and comes with a grant without a handle
 	g               coord.Grant // empty token: none
 	asks            int         // the world's history when the last call began
 	when            int         // and when the call began that has returned g
@@ -103,12 +103,15 @@ type wrongClock struct{ off atomic.Int64 }
 func (c *wrongClock) set(d time.Duration) { c.off.Store(d.Microseconds()) }
 func (c *wrongClock) UnixMicro() int64    { return time.Now().UnixMicro() + c.off.Load() }
 
-func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(int64) int64, log slog.Handler) *protocol.Coordinator {
+func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(int64) int64,
+	log slog.Handler) *protocol.Coordinator {
 	w.tb.Helper()
 	p, err := protocol.New(store, protocol.Settings{
-		Driver: "memory", Title: "the memory", Namespace: "sim", Lease: coord.LeaseConfig{TTL: ttl, Horizon: horizon},
+		Driver: "memory", Title: "the memory", Namespace: "sim",
+		Lease:  coord.LeaseConfig{TTL: ttl, Horizon: horizon},
 		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: skewBound,
-		ServerClock: w.server.Clock != nil, Outlives: !w.server.Strict, Forgets: w.server.Strict, Clock: c, Logger: slog.New(log), Random: random,
+		ServerClock: w.server.Clock != nil, Outlives: !w.server.Strict, Forgets: w.server.Strict,
+		Clock: c, Logger: slog.New(log), Random: random,
 	})
 	if err != nil {
 		w.tb.Fatal(err)
@@ -184,7 +187,8 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 
 // call makes a call that has some time.
 func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a),
+		time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
 	defer cancel()
 	a.w.meet()
 	a.asks, a.began = a.w.history, time.Now()
@@ -266,7 +270,7 @@ func (a *actor) extend(r coord.Grant) {
 // of which the answer does not count.
 func (a *actor) renew(ctx context.Context) {
 	g := a.g
-	if a.rng.IntN(2) == 0 || a.bare.CompareAndSwap(true, false) {
+	if a.rng.IntN(2) == 0 || a.withoutHandle.CompareAndSwap(true, false) {
 		g.Handle = nil
 	}
 	if a.rng.IntN(3) == 0 && !a.w.isCalm() {
@@ -302,11 +306,13 @@ func (a *actor) renew(ctx context.Context) {
 // release gives the worker ID back. If the answer is lost, the grant is not used any more.
 func (a *actor) release(ctx context.Context) {
 	a.given = true
-	if a.rng.IntN(2) == 0 || a.bare.CompareAndSwap(true, false) {
+	if a.rng.IntN(2) == 0 || a.withoutHandle.CompareAndSwap(true, false) {
 		a.g.Handle = nil
 	}
 	for range 3 {
-		err := a.call(ctx, func(ctx context.Context) error { return a.c.Release(ctx, a.g, max(a.last, a.g.NotBefore)) })
+		err := a.call(ctx, func(ctx context.Context) error {
+			return a.c.Release(ctx, a.g, max(a.last, a.g.NotBefore))
+		})
 		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
 			break
 		}
@@ -319,7 +325,10 @@ func (a *actor) die(ctx context.Context) {
 	if a.rng.IntN(2) == 0 { // while it renews
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		_ = a.call(ended, func(ctx context.Context) error { _, err := a.c.Renew(ctx, a.g, a.tick()); return err })
+		_ = a.call(ended, func(ctx context.Context) error {
+			_, err := a.c.Renew(ctx, a.g, a.tick())
+			return err
+		})
 	}
 	a.p.end(a.c)
 }

@@ -28,7 +28,8 @@ type linked struct {
 }
 
 // send has the network carry a request and its answer.
-func send[T any](ctx context.Context, l *linked, what string, request func() (T, error)) (answer T, err error) {
+func send[T any](ctx context.Context, l *linked, what string,
+	request func() (T, error)) (answer T, err error) {
 	var none T
 	w, life := l.p.w, l.p.lives()
 	a, ok := ctx.Value(actorKey{}).(*actor)
@@ -46,7 +47,7 @@ func send[T any](ctx context.Context, l *linked, what string, request func() (T,
 	case f == lost:
 		<-ctx.Done()
 		return none, ctx.Err()
-	case f == late:
+	case f == delayed:
 		ghost()
 		<-ctx.Done()
 		return none, ctx.Err()
@@ -59,7 +60,7 @@ func send[T any](ctx context.Context, l *linked, what string, request func() (T,
 	switch f, ok := w.park(ctx, a, what, true); {
 	case !ok:
 		return none, ctx.Err()
-	case f == lost || f == late:
+	case f == lost || f == delayed:
 		<-ctx.Done()
 		return none, ctx.Err()
 	}
@@ -80,7 +81,8 @@ type (
 func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (fate, bool) {
 	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
-	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer, fate: make(chan fate, 1)}
+	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer,
+		fate: make(chan fate, 1)}
 	a.parcels[lane]++
 	w.parked = append(w.parked, p)
 	w.mu.Unlock()
@@ -101,11 +103,15 @@ func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (f
 }
 
 func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	return send(ctx, l, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
+	return send(ctx, l, "survey", func() (*protocol.Survey, error) {
+		return l.Session.Survey(ctx, ask)
+	})
 }
 
 func (l *linked) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	return send(ctx, l, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
+	return send(ctx, l, "look", func() (*protocol.View, error) {
+		return l.Session.Look(ctx, worker, token)
+	})
 }
 
 func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error) {
@@ -113,7 +119,9 @@ func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error)
 }
 
 func (l *linked) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	return send(ctx, l, "list", func() (*protocol.Listing, error) { return l.Session.List(ctx, slots) })
+	return send(ctx, l, "list", func() (*protocol.Listing, error) {
+		return l.Session.List(ctx, slots)
+	})
 }
 
 func (l *linked) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {

@@ -85,7 +85,8 @@ func (w *world) lose(which which, first *process) {
 		survivor = nil // a renewal that was repeated has brought back what was lost of a window
 	}
 	now := w.server.Meta()
-	told, known := w.server.Strict || moved && !deleted, now.Base >= w.base && w.longestKept(now) // to everybody
+	// to everybody
+	told, known := w.server.Strict || moved && !deleted, now.Base >= w.base && w.longestKept(now)
 	switch heir := w.heir; {
 	case known && heir != nil && !w.asLeft(heir) && w.holds(heir):
 		w.inherit(heir)
@@ -105,10 +106,11 @@ func (w *world) lose(which which, first *process) {
 	// then found later than what was seen of the history between the two. Who did not know of
 	// that loss cannot tell it from one that explains what it has seen.
 	witnesses := slices.DeleteFunc(knowing, func(p *process) bool {
-		if now.Loss.Nonce != w.restored && p.sight().meta.Record.Loss.Nonce != now.Loss.Nonce {
+		if now.Loss.Nonce != w.restored && p.observe().meta.Record.Loss.Nonce != now.Loss.Nonce {
 			return true
 		}
-		return !deleted && p.sight().number <= w.server.Number()+1 || max(p.sight().meta.Record.Base, w.server.Meta().Base) < w.base
+		return !deleted && p.observe().number <= w.server.Number()+1 ||
+			max(p.observe().meta.Record.Base, w.server.Meta().Base) < w.base
 	})
 	if len(witnesses) == 0 || w.rng.IntN(3) == 0 {
 		w.declareLoss(true)
@@ -133,11 +135,14 @@ func (w *world) longestKept(now protocol.Meta) bool {
 // surviving is a holder who has renewed since a time, and lives; nil: there is none, or another
 // one has not, who would find all as it left it.
 func (w *world) surviving(since time.Time) *actor {
-	if slices.ContainsFunc(w.actors, func(a *actor) bool { return a.g.Token != "" && !a.confirmed.After(since) }) {
+	if slices.ContainsFunc(w.actors, func(a *actor) bool {
+		return a.g.Token != "" && !a.confirmed.After(since)
+	}) {
 		return nil
 	}
 	for _, a := range w.actors {
-		if !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && w.holds(a) && a.c == a.p.coordinator() {
+		if !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && w.holds(a) &&
+			a.c == a.p.coordinator() {
 			return a
 		}
 	}
@@ -191,7 +196,7 @@ func (w *world) isNoticed() bool {
 // clock may be wrong just then.
 func (w *world) witnessed(p *process, deleted bool) {
 	w.note(fmt.Sprint("witness: ", p.id))
-	saw := p.sight().number
+	saw := p.observe().number
 	w.serveOnly(p)
 	defer w.serveOnly(nil)
 	w.disconnect(p)
@@ -200,7 +205,7 @@ func (w *world) witnessed(p *process, deleted bool) {
 		p.clock.set(time.Hour)
 		defer p.clock.off.Store(off)
 	}
-	shown := deleted && p.sight().number > 0
+	shown := deleted && p.observe().number > 0
 	for range 300 {
 		w.step()
 		w.wait()
@@ -208,14 +213,15 @@ func (w *world) witnessed(p *process, deleted bool) {
 			w.noticed++
 			return
 		}
-		if p.sight().history != w.history || deleted {
+		if p.observe().history != w.history || deleted {
 			continue
 		}
-		if shown = shown || p.sight().number < saw; !shown && w.server.Number() >= saw {
+		if shown = shown || p.observe().number < saw; !shown && w.server.Number() >= saw {
 			break // nothing shows it any more
 		}
 	}
-	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown && p.sight().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
+	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown &&
+		p.observe().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
 		w.tb.Errorf("process %d has seen write %d and does not notice that it is lost", p.id, saw)
 	}
 	w.declareLoss(true) // a request by the wrong clock may be under way all the same
@@ -237,7 +243,9 @@ func (w *world) disconnect(p *process) {
 		}
 		for { // one at a time, so that a seed repeats
 			w.mu.Lock()
-			i := slices.IndexFunc(w.parked, func(sent *parcel) bool { return sent.from == a && !sent.answer })
+			i := slices.IndexFunc(w.parked, func(sent *parcel) bool {
+				return sent.from == a && !sent.answer
+			})
 			if i < 0 {
 				w.mu.Unlock()
 				break
@@ -245,7 +253,7 @@ func (w *world) disconnect(p *process) {
 			sent := w.parked[i]
 			w.parked = slices.Delete(w.parked, i, i+1)
 			w.mu.Unlock()
-			sent.fate <- late
+			sent.fate <- delayed
 			w.wait()
 		}
 	}
@@ -287,7 +295,8 @@ func (w *world) declareLoss(known bool) {
 //
 // An operator waits for the leases of holders who may be dead.
 func (w *world) operate(what string, call func(context.Context, *protocol.Coordinator) error) {
-	c := newCoordinator(w, memstore.Store{Server: w.server}, rightClock{}, w.rng.Int64N, slog.DiscardHandler)
+	c := newCoordinator(w, memstore.Store{Server: w.server}, rightClock{}, w.rng.Int64N,
+		slog.DiscardHandler)
 	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -301,7 +310,8 @@ func (w *world) operate(what string, call func(context.Context, *protocol.Coordi
 // quarantine has an operator raise the floor above what somebody stamps elsewhere, who
 // does so at once: nothing that was granted here reaches as far.
 func (w *world) quarantine() {
-	until := time.Now().Add(time.Duration(w.rng.Int64N(int64(furthest/time.Millisecond))) * time.Millisecond)
+	until := time.Now().Add(time.Duration(
+		w.rng.Int64N(int64(furthest/time.Millisecond))) * time.Millisecond)
 	from := w.server.Meta().Floor
 	for _, s := range w.server.Slots() {
 		from = max(from, s.NotAfter)

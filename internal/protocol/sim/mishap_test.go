@@ -79,7 +79,9 @@ func (w *world) retire() {
 		return
 	}
 	w.retired = true
-	w.operate("retire", func(ctx context.Context, c *protocol.Coordinator) error { return c.Retire(ctx, w.share-1) })
+	w.operate("retire", func(ctx context.Context, c *protocol.Coordinator) error {
+		return c.Retire(ctx, w.share-1)
+	})
 }
 
 // setClock sets the clock of a process. Where the back end has a clock, it may be wrong by
@@ -99,13 +101,14 @@ func (w *world) copied(a *actor) {
 	if a.asked == "" {
 		return
 	}
-	w.operate(fmt.Sprint("copy of an acquisition by ", a.id), func(ctx context.Context, c *protocol.Coordinator) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // it does not wait
-		defer cancel()
-		g, err := c.Acquire(ctx, a.request(a.asked, space.Scale.Tick(time.Now().UnixMicro())))
-		if err == nil {
-			w.say(fmt.Sprint("a copy has ", g))
-		}
-		return err
-	})
+	w.operate(fmt.Sprint("copy of an acquisition by ", a.id),
+		func(ctx context.Context, c *protocol.Coordinator) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // it does not wait
+			defer cancel()
+			g, err := c.Acquire(ctx, a.request(a.asked, space.Scale.Tick(time.Now().UnixMicro())))
+			if err == nil {
+				w.say(fmt.Sprint("a copy has ", g))
+			}
+			return err
+		})
 }

@@ -16,15 +16,16 @@ type scene struct {
 	do   func()
 }
 
-// patience is for how many steps a plot waits for a scene.
-const patience = 400
+// attempts is for how many steps a plot waits for a scene.
+const attempts = 400
 
 // play plays the next scene, if it is time for that.
 func (w *world) play() {
 	switch next := w.plot[0]; {
-	case next.when == nil && w.rng.IntN(20) > 0, next.when != nil && !next.when() && w.waited < patience:
+	case next.when == nil && w.rng.IntN(20) > 0, next.when != nil && !next.when() &&
+		w.waited < attempts:
 		w.waited++
-	case w.waited >= patience:
+	case w.waited >= attempts:
 		w.rejoin()
 		w.plot, w.waited = nil, 0
 	default:
@@ -62,8 +63,10 @@ func (w *world) lostGrant(a *actor) plot {
 		{do: func() { a.pause(true) }},
 		{when: a.rests, do: func() { w.keep(); w.expire(id); number = w.server.Number() }},
 		{
-			when: func() bool { return w.slot(id).Generation > a.g.Generation && a.p.sight().number > number+workers },
-			do:   func() { mate.pause(true) },
+			when: func() bool {
+				return w.slot(id).Generation > a.g.Generation && a.p.observe().number > number+workers
+			},
+			do: func() { mate.pause(true) },
 		},
 		{when: mate.rests, do: func() { a.pause(false); w.lose(newestBackup, a.p) }},
 		{do: w.rejoin},
@@ -88,7 +91,9 @@ func (w *world) lostAgain(p *process) plot {
 		{
 			when: func() bool {
 				floor := w.server.Meta().Floor
-				return slices.ContainsFunc(w.actors, func(a *actor) bool { return len(a.pieces) > 0 && a.pieces[len(a.pieces)-1].to > floor })
+				return slices.ContainsFunc(w.actors, func(a *actor) bool {
+					return len(a.pieces) > 0 && a.pieces[len(a.pieces)-1].to > floor
+				})
 			},
 			do: func() { w.lose(newestBackup, p) },
 		},
@@ -101,7 +106,7 @@ func (w *world) moved(p *process) plot {
 		{do: w.keep},
 		{do: w.quarantine},
 		{
-			when: func() bool { return p.knows(w.history) && p.sight().meta.Record.Base >= w.base },
+			when: func() bool { return p.knows(w.history) && p.observe().meta.Record.Base >= w.base },
 			do:   func() { w.lose(newestBackup, p) },
 		},
 	}
@@ -114,10 +119,11 @@ func (w *world) released(a *actor) plot {
 		{when: a.rests, do: func() { w.keep() }},
 		{do: func() { a.pause(false) }},
 		{when: func() bool {
-			return len(w.kept) > 0 && a.g.Token != "" && a.confirmed.After(w.kept[len(w.kept)-1].at) && !a.given
+			return len(w.kept) > 0 && a.g.Token != "" && a.confirmed.After(w.kept[len(w.kept)-1].at) &&
+				!a.given
 		}, do: func() {
 			a.leaves.Store(true)
-			a.bare.Store(w.rng.IntN(2) == 0)
+			a.withoutHandle.Store(w.rng.IntN(2) == 0)
 			w.lose(newestBackup, a.p)
 		}},
 	}
@@ -170,7 +176,7 @@ func (w *world) generationAgain(a *actor) plot {
 			do: func() {
 				w.expire(a.g.WorkerID)
 				w.copied(a)
-				a.bare.Store(true)
+				a.withoutHandle.Store(true)
 				a.leaves.Store(w.rng.IntN(2) == 0)
 				w.rejoin()
 			},

@@ -46,9 +46,11 @@ func (w *world) serves() {
 			limit += ttl // nobody has tried to renew meanwhile
 			w.farNamed++
 		default:
-			w.tb.Errorf("after %v not all worker IDs serve, or nobody has noticed the loss, and the namespace is %+v", time.Since(began), w.server.Meta())
+			w.tb.Errorf("after %v not all worker IDs serve, or nobody has noticed the loss, and the "+
+				"namespace is %+v", time.Since(began), w.server.Meta())
 			for _, a := range w.actors {
-				w.tb.Logf("%d at tick %d has %v, pieces %v; stored is %+v", a.id, a.tick(), a.g, a.pieces, w.slot(a.g.WorkerID))
+				w.tb.Logf("%d at tick %d has %v, pieces %v; stored is %+v", a.id, a.tick(), a.g, a.pieces,
+					w.slot(a.g.WorkerID))
 			}
 			return
 		}
@@ -67,9 +69,10 @@ func (w *world) all() bool {
 			serving[a.g.WorkerID] = serving[a.g.WorkerID] || p.from < now && now <= p.to
 		}
 	}
-	reach := space.Scale.Tick(time.Now().Add(max(w.longest, maxHorizon) + 4*skewBound).UnixMicro())
+	farthest := space.Scale.Tick(time.Now().Add(max(w.longest, maxHorizon) + 4*skewBound).UnixMicro())
 	for id := range w.share {
-		if slot := w.slot(id); !serving[id] && !slot.Retired && slot.NotAfter < reach { // else a wrong clock has taken it out of use
+		if slot := w.slot(id); !serving[id] && !slot.Retired && slot.NotAfter < farthest {
+			// else a wrong clock has taken it out of use
 			return false
 		}
 	}
@@ -88,7 +91,8 @@ func (w *world) refused(a *actor, err error) {
 		return
 	}
 	w.say(fmt.Sprint(a.id, " is refused: ", err))
-	if a.p.clock.off.Load() < time.Hour.Microseconds() && !strings.Contains(err.Error(), "unalike quarantine --lower") {
+	if a.p.clock.off.Load() < time.Hour.Microseconds() &&
+		!strings.Contains(err.Error(), "unalike quarantine --lower") {
 		w.tb.Errorf("a floor that is far too high is not told of: %v", err)
 	}
 	w.named = true

@@ -33,7 +33,8 @@ func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
 	defer l.mu.Unlock()
 	for _, s := range l.spans[worker] {
 		if from < s.to && s.from < to {
-			w.tb.Errorf("worker ID %d: actor %d stamps (%d, %d], of which actor %d has stamped (%d, %d]", worker, by, from, to, s.by, s.from, s.to)
+			w.tb.Errorf("worker ID %d: actor %d stamps (%d, %d], of which actor %d has stamped (%d, %d]",
+				worker, by, from, to, s.by, s.from, s.to)
 		}
 	}
 	l.spans[worker] = append(l.spans[worker], stamped{from, to, by})
@@ -52,7 +53,8 @@ type result struct {
 func run(t *testing.T, seed uint64, steps int) (r result) {
 	defer func() {
 		if t.Failed() && *seedFlag == 0 {
-			t.Logf("seed %d: see it with go test ./internal/protocol/sim -v -run TestSimulation -args -sim.seed=%d", seed, seed)
+			t.Logf("seed %d: see it with go test ./internal/protocol/sim -v -run TestSimulation -args "+
+				"-sim.seed=%d", seed, seed)
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +73,8 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			w.procs = append(w.procs, p)
 			p.begin()
 			for j := range each {
-				a := &actor{w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p, c: p.c}
+				a := &actor{w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p,
+					c: p.c}
 				w.actors = append(w.actors, a)
 				done.Go(func() { a.live(ctx) })
 			}
@@ -91,7 +94,8 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for _, p := range w.procs {
 			_ = p.c.Close()
 		}
-		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.heirs, w.plots, w.long, int64(w.farNamed), w.slowest}
+		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.heirs,
+			w.plots, w.long, int64(w.farNamed), w.slowest}
 	})
 	return r
 }
@@ -126,13 +130,20 @@ func TestSimulation(t *testing.T) {
 			t.Logf("seed %d; the last one is %d", seed, *fromFlag+seeds-1)
 		}
 		r := run(t, seed, *stepFlag)
-		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals, all.resumed+r.resumed
-		all.losses, all.seen, all.plots, all.long = all.losses+r.losses, all.seen+r.seen, all.plots+r.plots, all.long+r.long
-		all.free, all.heirs, all.far, all.slowest = all.free+r.free, all.heirs+r.heirs, all.far+r.far, max(all.slowest, r.slowest)
+		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals,
+			all.resumed+r.resumed
+		all.losses, all.seen, all.plots, all.long = all.losses+r.losses, all.seen+r.seen,
+			all.plots+r.plots, all.long+r.long
+		all.free, all.heirs, all.far, all.slowest = all.free+r.free, all.heirs+r.heirs, all.far+r.far,
+			max(all.slowest, r.slowest)
 	}
-	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first, %d a successor and %d nobody was told to, %d plots played to the end, %d long windows, %d floors by wrong clocks; all serve after %v at the latest",
-		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free, all.plots, all.long, all.far, all.slowest)
-	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free, all.plots, all.long) == 0 {
+	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has "+
+		"noticed %d first, %d a successor and %d nobody was told to, %d plots played to the end, %d "+
+		"long windows, %d floors by wrong clocks; all serve after %v at the latest",
+		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free, all.plots,
+		all.long, all.far, all.slowest)
+	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free,
+		all.plots, all.long) == 0 {
 		t.Errorf("%+v: nothing was tested", all)
 	}
 }

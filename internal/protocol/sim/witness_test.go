@@ -62,8 +62,8 @@ func (p *process) hear(life int, answer any, history int) {
 	p.seen = now
 }
 
-// sight is what the process has seen.
-func (p *process) sight() seen {
+// observe is what the process has seen.
+func (p *process) observe() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen
@@ -72,7 +72,7 @@ func (p *process) sight() seen {
 // knows reports whether a process has seen something of the present history, and will
 // notice for that reason that the back end has none of it.
 func (p *process) knows(history int) bool {
-	s := p.sight()
+	s := p.observe()
 	return s.history == history && s.number > 0
 }
 

@@ -35,7 +35,8 @@ const (
 // space is the layout of the namespace.
 var space = coord.Space{
 	Fingerprint: "sim", LastTick: 1<<40 - 1, Capacity: workers,
-	Scale: clock.Scale{Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: tickLength.Microseconds()},
+	Scale: clock.Scale{Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+		Unit: tickLength.Microseconds()},
 }
 
 const (
@@ -105,7 +106,9 @@ func (w *world) declare(seed uint64) {
 		return
 	}
 	w.longest = declaredHorizon
-	w.operate("declare", func(ctx context.Context, c *protocol.Coordinator) error { return c.Init(ctx, w.space()) })
+	w.operate("declare", func(ctx context.Context, c *protocol.Coordinator) error {
+		return c.Init(ctx, w.space())
+	})
 }
 
 // parcel is a request or an answer that waits for the network.
@@ -125,7 +128,7 @@ const (
 	passed fate = iota
 	lost
 	repeated // passed, and once more later
-	late     // lost, and passed later
+	delayed  // lost, and passed later
 )
 
 // step lets one thing happen.
@@ -133,7 +136,8 @@ func (w *world) step() {
 	w.wait()
 	w.mu.Lock()
 	slices.SortFunc(w.parked, func(a, b *parcel) int {
-		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
+		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane),
+			cmp.Compare(a.n, b.n))
 	})
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
 		if w.serve != nil {
@@ -161,7 +165,7 @@ func (w *world) step() {
 		case chosen.answer && chosen.from == w.unanswered:
 			f, w.unanswered = lost, nil
 		case !needed:
-			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
+			f = []fate{lost, delayed, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f

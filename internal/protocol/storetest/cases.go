@@ -12,14 +12,16 @@ import (
 func nothing(t *testing.T, h Harness) {
 	r := newRig(t, h)
 	s := r.open("")
-	if sv := r.survey(s, protocol.Ask{}); sv.Meta.There() || sv.Made || sv.Slots != 0 || sv.Worker != -1 || sv.Last != -1 || len(sv.Owned) > 0 {
+	if sv := r.survey(s, protocol.Ask{}); sv.Meta.There() || sv.Made || sv.Slots != 0 ||
+		sv.Worker != -1 || sv.Last != -1 || len(sv.Owned) > 0 {
 		t.Errorf("a survey of nothing: %+v", sv)
 	}
 	if v := r.look(s, 3, ""); v.Meta.There() || v.Slot.There() || v.Owned {
 		t.Errorf("a look at nothing: %+v", v)
 	}
 	for _, slots := range []bool{false, true} {
-		if l, err := s.List(context.Background(), slots); err != nil || l.Meta.There() || len(l.Slots)+len(l.Owned)+len(l.Unreadable) > 0 {
+		if l, err := s.List(context.Background(), slots); err != nil || l.Meta.There() ||
+			len(l.Slots)+len(l.Owned)+len(l.Unreadable) > 0 {
 			t.Errorf("a list of nothing: %+v, %v", l, err)
 		}
 	}
@@ -32,7 +34,8 @@ func made(t *testing.T, h Harness) {
 	if !first.Made || !first.Meta.There() || first.Meta.Record != ask.New(0) {
 		t.Errorf("the first survey: %+v", first)
 	}
-	if second.Made || second.Meta.Record != first.Meta.Record || second.Meta.Version != first.Meta.Version {
+	if second.Made || second.Meta.Record != first.Meta.Record ||
+		second.Meta.Version != first.Meta.Version {
 		t.Errorf("the second survey: %+v, after %+v", second, first)
 	}
 	if first.Begin > 0 && second.Begin == first.Begin {
@@ -45,7 +48,8 @@ func surveyed(t *testing.T, h Harness) {
 	s, v := r.grant(5, "a")
 	r.held(s, v, "a")
 	again := r.survey(s, r.ask("a"))
-	if again.Worker != 5 || again.Last != 5 || !slices.Equal(again.Owned, []int{5}) || len(again.Holders) != 1 || again.Holders[0].Worker != 5 {
+	if again.Worker != 5 || again.Last != 5 || !slices.Equal(again.Owned, []int{5}) ||
+		len(again.Holders) != 1 || again.Holders[0].Worker != 5 {
 		t.Errorf("a survey of the holder: %+v", again)
 	}
 	if again.LastSlot.There() && again.LastSlot.Record != v.Slot.Record {
@@ -56,7 +60,8 @@ func surveyed(t *testing.T, h Harness) {
 		t.Errorf("a survey of another: %+v", other)
 	}
 	probes, err := s.Probe(context.Background(), []int{7, 5})
-	if err != nil || len(probes) != 2 || probes[0].Slot.There() || probes[1].Slot.Record != v.Slot.Record {
+	if err != nil || len(probes) != 2 || probes[0].Slot.There() ||
+		probes[1].Slot.Record != v.Slot.Record {
 		t.Errorf("probes: %+v, %v", probes, err)
 	}
 }
@@ -77,8 +82,10 @@ func shared(t *testing.T, h Harness) {
 	} {
 		ask := r.ask("e")
 		ask.Share = c.share
-		if sv := r.survey(r.open("e"), ask); !slices.Equal(sv.Owned, c.want) || len(sv.Holders) != len(c.want) {
-			t.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share, sv.Owned, len(sv.Holders), c.want)
+		if sv := r.survey(r.open("e"), ask); !slices.Equal(sv.Owned, c.want) ||
+			len(sv.Holders) != len(c.want) {
+			t.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share, sv.Owned,
+				len(sv.Holders), c.want)
 		}
 	}
 }
@@ -89,7 +96,8 @@ func listed(t *testing.T, h Harness) {
 	r.grant(11, "b")
 	s := r.open("")
 	l, err := s.List(context.Background(), true)
-	if err != nil || len(l.Slots) != 2 || l.Slots[0] != v.Slot.Record || l.Slots[1].Worker != 11 || !slices.Equal(l.Owned, []int{4, 11}) || len(l.Unreadable) > 0 {
+	if err != nil || len(l.Slots) != 2 || l.Slots[0] != v.Slot.Record || l.Slots[1].Worker != 11 ||
+		!slices.Equal(l.Owned, []int{4, 11}) || len(l.Unreadable) > 0 {
 		t.Errorf("a list: %+v, %v", l, err)
 	}
 	if l, err = s.List(context.Background(), false); err != nil || l.Meta.Record != v.Meta.Record {
@@ -103,7 +111,8 @@ func numbered(t *testing.T, h Harness) {
 	last := r.survey(s, r.ask("a")).Position
 	follows := func(what string, p protocol.Position) {
 		t.Helper()
-		if p.Number != 0 && (p.Number < last.Number || p.Wrote && p.Number == last.Number) || p.Lineage != "" && p.Lineage != last.Lineage {
+		if p.Number != 0 && (p.Number < last.Number || p.Wrote && p.Number == last.Number) ||
+			p.Lineage != "" && p.Lineage != last.Lineage {
 			t.Errorf("%s: %+v follows %+v", what, p, last)
 		}
 		last.Number = max(last.Number, p.Number)
@@ -113,8 +122,10 @@ func numbered(t *testing.T, h Harness) {
 	for range 3 {
 		out := r.commit(s, change)
 		follows("a commit", out.Position)
-		if before := v.Slot; !out.Done || before.There() && (out.Now.Slot.Version <= before.Version || out.Now.Slot.Made != before.Made && before.Made != protocol.MadeUnknown) {
-			t.Errorf("version %d made in %d follows version %d made in %d", out.Now.Slot.Version, out.Now.Slot.Made, before.Version, before.Made)
+		if before := v.Slot; !out.Done || before.There() && (out.Now.Slot.Version <= before.Version ||
+			out.Now.Slot.Made != before.Made && before.Made != protocol.MadeUnknown) {
+			t.Errorf("version %d made in %d follows version %d made in %d", out.Now.Slot.Version,
+				out.Now.Slot.Made, before.Version, before.Made)
 		}
 		follows("a look", r.look(s, 3, "a").Position)
 		follows("a survey", r.survey(s, r.ask("a")).Position)
@@ -131,12 +142,14 @@ func stale(t *testing.T, h Harness) {
 	meta := before.Record
 	meta.Floor++
 	now := r.done(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &meta})
-	if now.Meta.Record != meta || now.Meta.Version <= before.Version || r.survey(op, protocol.Ask{}).Meta.Record != meta {
+	if now.Meta.Record != meta || now.Meta.Version <= before.Version ||
+		r.survey(op, protocol.Ask{}).Meta.Record != meta {
 		t.Errorf("the namespace's record is %+v, want %+v", now.Meta, meta)
 	}
 	next := meta
 	next.Floor++
-	r.refused(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next}, protocol.ConflictElsewhere)
+	r.refused(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next},
+		protocol.ConflictElsewhere)
 	// Whoever read the record before is refused whatever else is changed, or told that the record is
 	// another one by now.
 	if out := r.commit(s, r.renewalOf(s, held)); out.Done {
@@ -145,7 +158,8 @@ func stale(t *testing.T, h Harness) {
 		r.lapsed(out, meta)
 	} else {
 		r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
-		r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictElsewhere)
+		r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed,
+			Token: "a"}, protocol.ConflictElsewhere)
 		other := r.open("b")
 		r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
 	}
@@ -156,7 +170,8 @@ func stale(t *testing.T, h Harness) {
 func (r *rig) lapsed(out protocol.Outcome, meta protocol.Meta) {
 	r.Helper()
 	if !out.Done || !out.Lapsed || out.Now.Kept || out.Now.Meta.Record != meta {
-		r.Errorf("Done %t, Lapsed %t, and the namespace's record is %+v; want that it is done and %+v", out.Done, out.Lapsed, out.Now.Meta, meta)
+		r.Errorf("Done %t, Lapsed %t, and the namespace's record is %+v; want that it is done and %+v",
+			out.Done, out.Lapsed, out.Now.Meta, meta)
 	}
 }
 
@@ -171,10 +186,12 @@ func hidden(t *testing.T, h Harness) {
 	for _, worker := range []int{3, -1} {
 		h.Hide(t, worker)
 		r.held(s, v, "a")
-		if sv := r.survey(r.open("c"), r.ask("c")); !slices.Equal(sv.Owned, []int{3, 4}) || sv.Made || sv.Origin != sv.Lineage && sv.Origin != "" {
+		if sv := r.survey(r.open("c"), r.ask("c")); !slices.Equal(sv.Owned, []int{3, 4}) || sv.Made ||
+			sv.Origin != sv.Lineage && sv.Origin != "" {
 			t.Errorf("a survey with a slot that is not listed: %+v", sv)
 		}
-		if l, err := s.List(context.Background(), true); err != nil || len(l.Slots) != 2 || len(l.Unreadable) > 0 {
+		if l, err := s.List(context.Background(), true); err != nil || len(l.Slots) != 2 ||
+			len(l.Unreadable) > 0 {
 			t.Errorf("a list with a slot that is not listed: %+v, %v", l, err)
 		}
 		v = r.done(s, r.renewalOf(s, v))
@@ -182,7 +199,8 @@ func hidden(t *testing.T, h Harness) {
 	}
 }
 
-// full: where no slot can be made, those that are there are granted, and the error of others says why.
+// full: where no slot can be made, those that are there are granted, and the error of others says
+// why.
 func full(t *testing.T, h Harness) {
 	if h.Full == nil {
 		t.Skip("skipped: this store makes nothing that could be refused")
@@ -195,7 +213,8 @@ func full(t *testing.T, h Harness) {
 	other := r.open("b")
 	r.refused(other, r.grantOf(r.survey(other, r.ask("b")).Meta, 4, "b"), protocol.ConflictElsewhere)
 	sv := r.survey(other, r.ask("b"))
-	if sv.Why == nil || len(sv.Barred) != workers-1 || slices.Contains(sv.Barred, 3) || sv.Begin != 1+3 {
+	if sv.Why == nil || len(sv.Barred) != workers-1 || slices.Contains(sv.Barred, 3) ||
+		sv.Begin != 1+3 {
 		t.Errorf("a survey where no slot can be made: %+v", sv)
 	}
 	c := r.grantOf(sv.Meta, 3, "b")
@@ -210,7 +229,8 @@ func staleSlot(t *testing.T, h Harness) {
 	r.done(s, r.renewalOf(s, v))
 	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
 	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	r.refused(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictSlot)
+	r.refused(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"},
+		protocol.ConflictSlot)
 }
 
 func oneToken(t *testing.T, h Harness) {
@@ -254,7 +274,8 @@ func resumed(t *testing.T, h Harness) {
 	if sv := r.survey(r.open("a"), protocol.Ask{Token: "a"}); sv.Worker != -1 {
 		t.Errorf("the token that was replaced leads to %d", sv.Worker)
 	}
-	r.refused(r.open("a"), protocol.Change{Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, anything)
+	r.refused(r.open("a"), protocol.Change{Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed,
+		Token: "a"}, anything)
 }
 
 func freed(t *testing.T, h Harness) {
@@ -267,7 +288,8 @@ func freed(t *testing.T, h Harness) {
 	}
 	other := r.open("b")
 	sv := r.survey(other, r.ask("b"))
-	if len(sv.Owned)+len(sv.Holders) > 0 || r.survey(s, r.ask("a")).Worker != -1 || r.survey(s, r.ask("a")).Last != 3 {
+	if len(sv.Owned)+len(sv.Holders) > 0 || r.survey(s, r.ask("a")).Worker != -1 ||
+		r.survey(s, r.ask("a")).Last != 3 {
 		t.Errorf("after a release, a survey shows %+v", sv)
 	}
 	c := r.grantOf(sv.Meta, 3, "b")

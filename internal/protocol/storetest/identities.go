@@ -54,7 +54,8 @@ func moved(t *testing.T, h Harness) {
 	} {
 		r.cycle(step.worker, step.identity)
 		if a, b := r.last("a"), r.last("b"); a != step.a || b != step.b && !(step.b == -1 && b == 3) {
-			t.Errorf("after %q had worker ID %d, the last of a is %d and of b %d; want %d and %d", step.identity, step.worker, a, b, step.a, step.b)
+			t.Errorf("after %q had worker ID %d, the last of a is %d and of b %d; want %d and %d",
+				step.identity, step.worker, a, b, step.a, step.b)
 		}
 	}
 }
@@ -70,7 +71,8 @@ func bounded(t *testing.T, h Harness) {
 		r.cycle(i%few, fmt.Sprint("orders-", i))
 	}
 	if n := h.Count(t); n > most {
-		t.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d are allowed", cycles, few, n, most)
+		t.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d "+
+			"are allowed", cycles, few, n, most)
 	}
 	for i := cycles - few - 1; i < cycles; i++ {
 		want := i % few

@@ -17,7 +17,8 @@ func (r *rig) retire(worker int) {
 	v := r.look(op, worker, "")
 	r.now++
 	slot := v.Slot.Record.Withdrawn(v.Meta.Record, worker, scale.Micro(r.now))
-	if now := r.done(op, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerForever}); !now.Owned || now.Slot.Record != slot {
+	if now := r.done(op, protocol.Change{Before: v, Slot: &slot,
+		Owner: protocol.OwnerForever}); !now.Owned || now.Slot.Record != slot {
 		r.Errorf("a retired worker ID: %+v", now)
 	}
 }
@@ -49,13 +50,15 @@ func unused(t *testing.T, h Harness) {
 	op := r.open("")
 	declare := func() protocol.Change {
 		sv := r.survey(op, protocol.Ask{})
-		return protocol.Change{Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true, Settle: true}
+		return protocol.Change{Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true,
+			NoteLineage: true}
 	}
 	r.done(op, declare())
 	s, v := r.grant(3, "a")
 	r.refused(op, declare(), protocol.ConflictElsewhere)
 	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	r.done(s, protocol.Change{Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	r.done(s, protocol.Change{Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed,
+		Token: "a"})
 	r.refused(op, declare(), protocol.ConflictElsewhere)
 	if sv := r.survey(op, protocol.Ask{}); sv.Slots == 0 {
 		t.Errorf("an operator's survey counts no slots: %+v", sv)
@@ -81,7 +84,8 @@ func leased(t *testing.T, h Harness) {
 	s, v := r.grant(3, "a")
 	r.grant(4, "b")
 	first := r.lease(s, 3)
-	if rec := v.Slot.Record; first.Renewed != rec.Renewed || first.TTL != ttl || first.Left > ttl+grace || first.Retired {
+	if rec := v.Slot.Record; first.Renewed != rec.Renewed || first.TTL != ttl ||
+		first.Left > ttl+grace || first.Retired {
 		t.Errorf("a lease is %+v, and the slot %+v", first, rec)
 	}
 	if h.Pass != nil {
@@ -131,7 +135,8 @@ func lapsed(t *testing.T, h Harness) {
 		t.Errorf("a survey after the lease has ended: %+v", sv)
 	}
 	// Who holds the grant does not know yet.
-	if out := r.commit(s, r.renewalOf(s, v)); out.Done != out.Lapsed || !out.Done && out.Conflict != protocol.ConflictSlot {
+	if out := r.commit(s, r.renewalOf(s, v)); out.Done != out.Lapsed || !out.Done &&
+		out.Conflict != protocol.ConflictSlot {
 		t.Errorf("a renewal after the lease has ended: %+v", out)
 	}
 	now := r.look(s, 3, "a")
@@ -141,8 +146,8 @@ func lapsed(t *testing.T, h Harness) {
 	r.held(s, r.done(s, r.renewalOf(s, now)), "a") // it is put back
 }
 
-// patience is how long a hint may take.
-const patience = 30 * time.Second
+// timeout is how long a hint may take.
+const timeout = 30 * time.Second
 
 // watch begins to watch. Said waits for what Watch returns, and end ends its context.
 func (r *rig) watch(s protocol.Session, v *protocol.View) (said func() bool, end func()) {
@@ -151,13 +156,13 @@ func (r *rig) watch(s protocol.Session, v *protocol.View) (said func() bool, end
 	c := make(chan bool, 1)
 	go func() { c <- s.Watch(ctx, v) }()
 	return func() bool {
-		late := time.NewTimer(patience)
-		defer late.Stop()
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
 		select {
 		case gone := <-c:
 			return gone
-		case <-late.C:
-			r.Fatalf("a watch still goes on after %v", patience)
+		case <-timer.C:
+			r.Fatalf("a watch still goes on after %v", timeout)
 			return false
 		}
 	}, cancel
@@ -191,7 +196,8 @@ func watchedRetired(t *testing.T, h Harness) {
 	renewed := r.done(s, protocol.Change{Before: v, Slot: &slot, Token: "a"})
 	slot = slot.Withdrawn(v.Meta.Record, 3, slot.Renewed)
 	operator := r.open("")
-	r.done(operator, protocol.Change{Before: r.look(operator, 3, ""), Slot: &slot, Owner: protocol.OwnerForever})
+	r.done(operator, protocol.Change{Before: r.look(operator, 3, ""), Slot: &slot,
+		Owner: protocol.OwnerForever})
 	if !said() {
 		t.Error("a worker ID was retired, and a watch does not say so")
 	}

@@ -110,8 +110,10 @@ func (r *rig) open(token string) protocol.Session {
 func (r *rig) request(token string) coord.Request {
 	r.now++
 	return coord.Request{
-		Token: token, Identity: "id-" + token, Holder: "test", Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", Scale: scale,
-		LastTick: 1<<41 - 1, Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl, Now: r.now, Until: r.now + 100,
+		Token: token, Identity: "id-" + token, Holder: "test",
+		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", Scale: scale,
+		LastTick: 1<<41 - 1, Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl,
+		Now: r.now, Until: r.now + 100,
 	}
 }
 
@@ -120,7 +122,9 @@ func (r *rig) ask(token string) protocol.Ask {
 	req := r.request(token)
 	meta := protocol.NewMeta(protocol.SpaceOf(req))
 	return protocol.Ask{
-		Token: token, Identity: req.Identity, Share: req.Workers, New: func(int64) protocol.Meta { return meta },
+		Token: token, Identity: req.Identity, Share: req.Workers, New: func(int64) protocol.Meta {
+			return meta
+		},
 	}
 }
 
@@ -176,21 +180,26 @@ func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Confl
 		r.Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict, want)
 	}
 	after := r.look(s, id, c.Token)
-	if after.Slot.Record != before.Slot.Record || after.Meta.Record != before.Meta.Record || after.Owned != before.Owned {
+	if after.Slot.Record != before.Slot.Record || after.Meta.Record != before.Meta.Record ||
+		after.Owned != before.Owned {
 		r.Errorf("a change that was refused has changed %+v to %+v", before, after)
 	}
 }
 
 // grantOf is the change that grants a worker ID which nobody ever had.
-func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int, token string) protocol.Change {
+func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int,
+	token string) protocol.Change {
 	return r.grantTo(r.request(token), meta, protocol.Entry[protocol.Slot]{}, worker)
 }
 
 // grantTo is the change that grants a request a worker ID, of which this slot is stored.
-func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta], before protocol.Entry[protocol.Slot], worker int) protocol.Change {
-	slot := protocol.Candidate{ID: worker, Slot: before.Record}.Granted(meta.Record, req, scale.Micro(r.now))
+func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta],
+	before protocol.Entry[protocol.Slot], worker int) protocol.Change {
+	slot := protocol.Candidate{ID: worker, Slot: before.Record}.Granted(meta.Record, req,
+		scale.Micro(r.now))
 	return protocol.Change{
-		Before: &protocol.View{Meta: meta, Slot: before}, Slot: &slot, Owner: protocol.OwnerTaken, Token: req.Token, Settle: true,
+		Before: &protocol.View{Meta: meta, Slot: before}, Slot: &slot, Owner: protocol.OwnerTaken,
+		Token: req.Token, NoteLineage: true,
 	}
 }
 
@@ -219,7 +228,8 @@ func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
 func (r *rig) held(s protocol.Session, v *protocol.View, token string) {
 	r.Helper()
 	id := v.Slot.Record.Worker
-	if now := r.look(s, id, token); !v.Owned || !now.Owned || now.Slot.Record != v.Slot.Record || v.Slot.Record.Token != token {
+	if now := r.look(s, id, token); !v.Owned || !now.Owned || now.Slot.Record != v.Slot.Record ||
+		v.Slot.Record.Token != token {
 		r.Errorf("the outcome shows %+v, and a look %+v", v, now)
 	}
 	if sv := r.survey(s, protocol.Ask{Token: token}); sv.Worker != id {

@@ -82,7 +82,8 @@ func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := a.Connector.Connect(ctx)
 	_, told := errors.AsType[*mysql.MySQLError](err)
 	_, unread := errors.AsType[*fs.PathError](err) // the file with the password
-	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || unread || failed && dial.Op == "dial" {
+	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || unread || failed &&
+		dial.Op == "dial" {
 		return c, err
 	}
 	return nil, fmt.Errorf("%w; %s", err, drivers.Question("a MySQL", a.secure))

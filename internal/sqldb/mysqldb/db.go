@@ -24,21 +24,26 @@ const (
 
 // Risks are the settings with which a server may lose what it has confirmed.
 var Risks = []sqldb.Risk{{
-	Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
-	Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
+	// MariaDB writes more often with 3
+	Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)",
+	Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it " +
+		"has confirmed; set it to 1",
 }, {
 	Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
-	Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
+	Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or " +
+		"have not; set it to 1",
 }, {
 	Name: "semi_sync", If: semiSync, //mutant:mysql-semi-sync
-	Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
+	Says: "the server's semi-synchronous replication waits after the commit, or does not wait at " +
+		"present, so that a replica that is promoted may lack what was confirmed; " +
 		"set rpl_semi_sync_master_wait_point to AFTER_SYNC, and look whether a replica is connected",
 }}
 
 // Statements is the risk of a log in which a replica finds statements.
 var Statements = sqldb.Risk{
 	Name: "binlog_format", If: "@@log_bin = 1 AND @@binlog_format = 'STATEMENT'",
-	Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is written, and stores its own name where the server's belongs; set it to ROW or MIXED",
+	Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is " +
+		"written, and stores its own name where the server's belongs; set it to ROW or MIXED",
 }
 
 // semiSync is true if others may lack what is confirmed.
@@ -65,15 +70,17 @@ func (d *DB) Check() error {
 // The statements around those of a transaction, whatever completion_type is. Somebody else may
 // have left the connection within one. The level is that which can be had with every binary log.
 const (
-	begin  = "ROLLBACK AND NO CHAIN NO RELEASE; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION "
+	begin = "ROLLBACK AND NO CHAIN NO RELEASE; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " +
+		"START TRANSACTION "
 	commit = "; COMMIT AND NO CHAIN NO RELEASE"
 	// What ends a query, whatever sql_select_limit is.
 	unlimited = " LIMIT 18446744073709551615"
 )
 
-// Transact makes statements in one transaction and one message, and returns the rows of the last one
-// that has any as text; NULL is empty.
-func (d *DB) Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error) {
+// Transact makes statements in one transaction and one message, and returns the rows of the last
+// one that has any as text; NULL is empty.
+func (d *DB) Transact(ctx context.Context, write bool,
+	statements []sqldb.Statement) ([][]string, error) {
 	if write {
 		return d.send(ctx, "", begin+"READ WRITE; ", statements)
 	}
@@ -88,7 +95,8 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 
 // send sends a message before that of a transaction, if there is one, and that with what begins it.
 // A connection that the server has closed meanwhile is left for the next: nothing was sent on it.
-func (d *DB) send(ctx context.Context, before, begin string, statements []sqldb.Statement) (rows [][]string, err error) {
+func (d *DB) send(ctx context.Context, before, begin string,
+	statements []sqldb.Statement) (rows [][]string, err error) {
 	script := begin + sqldb.Script(statements, quoted)
 	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
 		script += unlimited
@@ -101,9 +109,11 @@ func (d *DB) send(ctx context.Context, before, begin string, statements []sqldb.
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch e.Number {
 		case 1064:
-			err = &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, which this driver needs, or the server does not understand", Err: err}
+			err = &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, " +
+				"which this driver needs, or the server does not understand", Err: err}
 		case 1242: // which is how the number is refused
-			err = &sqldb.Fault{Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is", Err: err}
+			err = &sqldb.Fault{Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is",
+				Err: err}
 		}
 	}
 	return rows, d.located(err)

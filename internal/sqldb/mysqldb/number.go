@@ -24,7 +24,8 @@ func (d *DB) Number(s string) (n int64, err error) {
 			}
 			seq, err := length(interval)
 			if n += seq; err != nil || n < 0 {
-				return 0, fmt.Errorf("the server's GTID position is %q, which this driver does not understand", s)
+				return 0, fmt.Errorf("the server's GTID position is %q, which this driver does not understand",
+					s)
 			}
 		}
 	}

@@ -32,8 +32,10 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 	if s.Socket != "" {
 		hosts, ports = []string{s.Socket}, []string{Scheme.Port}
 	}
-	config, err := pgxpool.ParseConfig(fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable target_session_attrs=read-write",
-		quoted(strings.Join(hosts, ",")), quoted(strings.Join(ports, ",")), quoted(s.User), quoted(s.Database)))
+	config, err := pgxpool.ParseConfig(
+		fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable target_session_attrs=read-write",
+			quoted(strings.Join(hosts, ",")), quoted(strings.Join(ports, ",")), quoted(s.User),
+			quoted(s.Database)))
 	if err != nil {
 		return nil, err
 	}

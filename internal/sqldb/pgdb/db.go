@@ -18,16 +18,20 @@ const (
 	// Lineage names the server's history. The timeline is in the names of files: that in pg_control
 	// lags behind a promotion.
 	//mutant:pg-lineage
-	Lineage = "((SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))"
+	Lineage = "((SELECT system_identifier FROM pg_control_system()) || '/' || " +
+		"substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))"
 )
 
 // Risks are the settings with which a server may lose what it has confirmed.
 var Risks = []sqldb.Risk{{
 	Name: "fsync", If: "current_setting('fsync') = 'off'",
-	Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
+	Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has " +
+		"confirmed; set it to on",
 }, {
 	Name: "full_page_writes", If: "current_setting('full_page_writes') = 'off'",
-	Says: "the PostgreSQL server has full_page_writes off, with which a crash of its machine damages what it has stored; set it to on",
+	Says: "the PostgreSQL server has full_page_writes off, with which a crash of its " +
+		"machine damages " +
+		"what it has stored; set it to on",
 }}
 
 // DB is a database that a pool is connected to, which was prepared.
@@ -52,7 +56,8 @@ func (d *DB) Check() error {
 	case d.Pool == nil:
 		return errors.New("the pool is nil")
 	case !Prepared(d.Pool):
-		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made")
+		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its " +
+			"configuration before it is made")
 	}
 	return nil
 }
@@ -69,11 +74,12 @@ WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
   OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')`
 )
 
-// Transact makes statements in one transaction, and returns the rows of the last one as text; NULL is
-// empty. It is one message, so that a client whose last packet is lost leaves no locks. Nothing is
-// prepared, and no state of the session is used: a pooler between us and the server may have
+// Transact makes statements in one transaction, and returns the rows of the last one as text; NULL
+// is empty. It is one message, so that a client whose last packet is lost leaves no locks. Nothing
+// is prepared, and no state of the session is used: a pooler between us and the server may have
 // another connection for the next one.
-func (d *DB) Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error) {
+func (d *DB) Transact(ctx context.Context, write bool,
+	statements []sqldb.Statement) ([][]string, error) {
 	if write {
 		return d.send(ctx, "", beginWrite+"; "+sqldb.Script(statements, Text), true)
 	}

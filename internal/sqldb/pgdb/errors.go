@@ -24,12 +24,15 @@ func located(pool *pgxpool.Pool, err error) error {
 	at := pool.Config().ConnConfig
 	if _, said := errors.AsType[*pgconn.ConnectError](err); said { // which says where
 		if strings.Contains(err.Error(), readOnly) {
-			return &sqldb.Fault{Class: sqldb.ReadOnly, Says: "none of the servers can be written to", Err: oneLine{err}}
+			return &sqldb.Fault{Class: sqldb.ReadOnly, Says: "none of the servers can be written to",
+				Err: oneLine{err}}
 		}
 		return asked(at, oneLine{err})
 	}
-	err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), err)
-	if s := pool.Stat(); errors.Is(err, context.DeadlineExceeded) && s.AcquiredConns()+s.IdleConns() == 0 {
+	err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))),
+		err)
+	if s := pool.Stat(); errors.Is(err, context.DeadlineExceeded) &&
+		s.AcquiredConns()+s.IdleConns() == 0 {
 		return asked(at, fmt.Errorf("%w: there is no connection yet", err))
 	}
 	return err
@@ -40,7 +43,8 @@ func located(pool *pgxpool.Pool, err error) error {
 func asked(at *pgx.ConnConfig, err error) error {
 	_, told := errors.AsType[*pgconn.PgError](err)
 	_, nameless := errors.AsType[*net.DNSError](err)
-	if dial, failed := errors.AsType[*net.OpError](err); told || nameless || failed && dial.Op == "dial" {
+	if dial, failed := errors.AsType[*net.OpError](err); told || nameless || failed &&
+		dial.Op == "dial" {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, drivers.Question("a PostgreSQL", at.TLSConfig != nil))
@@ -77,7 +81,8 @@ func Class(err error) sqldb.Class {
 		return sqldb.Denied
 	case "25006", "55000": // a standby does not know its position either
 		return sqldb.ReadOnly
-	case "28000", "28P01", "3D000", "22P05": // the last: the database's encoding does not have a character
+	case "28000", "28P01", "3D000", "22P05":
+		// the last: the database's encoding does not have a character
 		return sqldb.Refused
 	}
 	return sqldb.Unknown

@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestAsked: it is asked what listens there only where something has accepted the connection and has not said what is wrong.
+// TestAsked: it is asked what listens there only where something has accepted the connection and
+// has not said what is wrong.
 func TestAsked(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -25,7 +26,8 @@ func TestAsked(t *testing.T) {
 		{&pgconn.PgError{Code: "28P01"}, false},
 	} {
 		err := asked(new(pgx.ConnConfig), fmt.Errorf("connecting: %w", tt.err))
-		if asks := strings.Contains(err.Error(), "is it the port of a PostgreSQL for clients?"); asks != tt.asks || !errors.Is(err, tt.err) {
+		if asks := strings.Contains(err.Error(),
+			"is it the port of a PostgreSQL for clients?"); asks != tt.asks || !errors.Is(err, tt.err) {
 			t.Errorf("%v: asks %t, want %t", err, asks, tt.asks)
 		}
 	}

@@ -15,8 +15,9 @@ const warning = "unalike: warning"
 // probe is a notice that asks whether a pool was prepared.
 const probe = "unalike: was this pool prepared?"
 
-// Prepare sets what every pool needs: warnings are heard with which the server confirms a commit that its standby may not have, text is
-// UTF-8 whatever the database's encoding is, and an idle connection is looked at rather than pinged, which would cost a round trip.
+// Prepare sets what every pool needs: warnings are heard with which the server confirms a commit
+// that its standby may not have, text is UTF-8 whatever the database's encoding is, and an idle
+// connection is looked at rather than pinged, which would cost a round trip.
 func Prepare(c *pgxpool.Config) {
 	//mutant:pg-encoding
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
@@ -32,7 +33,8 @@ func Prepare(c *pgxpool.Config) {
 			n.Detail = "it was"
 			return
 		//mutant:pg-vacuum
-		case n.SeverityUnlocalized == "WARNING" && n.File != "varsup.c" && n.File != "multixact.c": // which want a VACUUM
+		case n.SeverityUnlocalized == "WARNING" && n.File != "varsup.c" && n.File != "multixact.c":
+			// which want a VACUUM
 			conn.CustomData()[warning] = n.Message
 		}
 		if next != nil {
@@ -55,10 +57,12 @@ func Prepared(pool *pgxpool.Pool) bool {
 // forget is called before a transaction whose end is then looked at with confirmed.
 func forget(c *pgconn.PgConn) { delete(c.CustomData(), warning) }
 
-// confirmed returns an error if the server has warned since forget: a commit whose wait for a standby was cancelled is confirmed with a warning.
+// confirmed returns an error if the server has warned since forget: a commit whose wait for a
+// standby was cancelled is confirmed with a warning.
 func confirmed(c *pgconn.PgConn) error {
 	if said := c.CustomData()[warning]; said != nil {
-		return fmt.Errorf("the commit was confirmed with a warning, so that others may not have it: %v", said)
+		return fmt.Errorf("the commit was confirmed with a warning, so that others may not have it: %v",
+			said)
 	}
 	return nil
 }

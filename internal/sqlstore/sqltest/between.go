@@ -14,7 +14,8 @@ import (
 
 // newWith returns a coordinator whose tables have a prefix.
 func newWith(d *Database, namespace, prefix string) (*protocol.Coordinator, error) {
-	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, nil, sqlstore.Options{Prefix: prefix, Accept: d.Accept})
+	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, nil,
+		sqlstore.Options{Prefix: prefix, Accept: d.Accept})
 }
 
 // harness connects the suites of coordinators with a new namespace, and notes the links.
@@ -84,9 +85,11 @@ func Between(t *testing.T, d *Database) {
 		tb.Helper()
 		ns, links := newName(), map[coord.Coordinator]*Link{}
 		return coordtest.BetweenHarness{
-			Harness:   d.harness(ns, func(c coord.Coordinator, l *Link) { links[c] = l }),
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return links[c].Before(n, nil) },
-			Lose:      func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
+			Harness: d.harness(ns, func(c coord.Coordinator, l *Link) { links[c] = l }),
+			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
+				return links[c].Before(n, nil)
+			},
+			Lose: func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return links[c].Before(n, act)
 			},
@@ -99,7 +102,8 @@ func (d *Database) dump(tb testing.TB, ns string) (restore func()) {
 	tb.Helper()
 	tables, copies := []string{"namespaces", "slots"}, "dump_"+newName()
 	for _, table := range tables {
-		d.Exec(tb, "CREATE TABLE %s_%s AS SELECT * FROM unalike_%s WHERE namespace = '%s'", copies, table, table, ns)
+		d.Exec(tb, "CREATE TABLE %s_%s AS SELECT * FROM unalike_%s WHERE namespace = '%s'", copies, table,
+			table, ns)
 	}
 	return func() {
 		for _, table := range tables {

@@ -62,7 +62,8 @@ func read[T any](tb testing.TB, d *Database, query string) (value T) {
 func (d *Database) New(tb testing.TB, namespace string) (*protocol.Coordinator, *Link) {
 	tb.Helper()
 	l := &Link{DB: d.DB}
-	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, nil, sqlstore.Options{Accept: d.Accept})
+	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, nil,
+		sqlstore.Options{Accept: d.Accept})
 	return drivertest.Closing(tb, c, err), l
 }
 
@@ -81,7 +82,8 @@ type Link struct {
 var errLost = errors.New("the connection was closed before the answer came")
 
 // Transact implements [sqlstore.DB].
-func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement) ([][]string, error) {
+func (l *Link) Transact(ctx context.Context, write bool,
+	s []sqlstore.Statement) ([][]string, error) {
 	l.mu.Lock()
 	l.trips++
 	var act func()
@@ -99,7 +101,8 @@ func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement)
 	rows, err := db.Transact(ctx, write, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && (lost || l.lose && write && len(s) > 1) { // a survey that draws a ticket is one statement
+	if err == nil && (lost || l.lose && write && len(s) > 1) {
+		// a survey that draws a ticket is one statement
 		l.lose = l.lose && lost
 		return nil, errLost
 	}

@@ -28,7 +28,7 @@ func held(t *testing.T, d *Database, call string) {
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	floor := g.NotAfter + 5_000
 
-	let := hold(t, d, fmt.Sprintf("SELECT worker FROM unalike_slots WHERE namespace = '%s'"+
+	let := lockRows(t, d, fmt.Sprintf("SELECT worker FROM unalike_slots WHERE namespace = '%s'"+
 		" AND worker IN (0, 1) ORDER BY worker FOR UPDATE", ns))
 	var r coord.Grant
 	var err, raiseErr error
@@ -75,15 +75,16 @@ func held(t *testing.T, d *Database, call string) {
 		t.Errorf("the floor was raised to %d, and then %v was written", floor, r)
 	}
 	if early {
-		t.Errorf("the floor was raised to %d while a statement that had read it was under way: %v, %v", floor, r, err)
+		t.Errorf("the floor was raised to %d while a statement that had read it was under way: %v, %v",
+			floor, r, err)
 	}
 	if err != nil && !errors.Is(err, coord.ErrQuarantined) {
 		t.Error(err)
 	}
 }
 
-// hold makes a query in a transaction that ends with let.
-func hold(t *testing.T, d *Database, query string) (let func()) {
+// lockRows makes a query in a transaction that ends with let.
+func lockRows(t *testing.T, d *Database, query string) (let func()) {
 	t.Helper()
 	tx, err := d.SQL.BeginTx(drivertest.Within(t), &sql.TxOptions{})
 	if err != nil {

@@ -33,7 +33,8 @@ func Lineage(t *testing.T, d *Database) {
 		}
 		wantQuarantined(t, name+" on another server", r, err)
 		wantLoss(t, c)
-		if d.Int(t, "SELECT COUNT(*) FROM unalike_namespaces WHERE namespace = '%s' AND lineage <> 'elsewhere'", ns) != 1 {
+		if d.Int(t, "SELECT COUNT(*) FROM unalike_namespaces WHERE namespace = '%s' AND lineage <> "+
+			"'elsewhere'", ns) != 1 {
 			t.Errorf("%s: the lineage was not settled", name)
 		}
 	}
@@ -59,7 +60,8 @@ func Missing(t *testing.T, d *Database) {
 		newcomer, _ := d.New(t, ns)
 		r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
 		wantQuarantined(t, "Acquire", r, err)
-		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'", ns); n != drivertest.Capacity {
+		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'",
+			ns); n != drivertest.Capacity {
 			t.Errorf("there are %d rows after those %q were deleted", n, which)
 		}
 		if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
@@ -111,10 +113,12 @@ func Edited(t *testing.T, d *Database) {
 	c, _ := d.New(t, ns)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	d.Exec(t, "UPDATE unalike_slots SET record = '{' WHERE namespace = '%s' AND worker = 0", ns)
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); !errors.Is(err,
+		coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew of a damaged slot: %v, %v; want %v", r, err, coord.ErrInvalid)
 	}
-	if s := d.Text(t, "SELECT record FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns); s != "{" {
+	if s := d.Text(t, "SELECT record FROM unalike_slots WHERE namespace = '%s' AND worker = 0",
+		ns); s != "{" {
 		t.Errorf("the damaged slot was overwritten: %s", s)
 	}
 }
@@ -126,10 +130,12 @@ func Formatless(t *testing.T, d *Database) {
 	c, _ := d.New(t, newName())
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	d.Exec(t, "TRUNCATE TABLE unalike_format")
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil || errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil ||
+		errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew with tables that are half made: %v, %v; want an error that may pass", r, err)
 	}
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter != g.NotAfter+1000 {
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
+		r.NotAfter != g.NotAfter+1000 {
 		t.Errorf("the next Renew: %v, %v", r, err)
 	}
 }

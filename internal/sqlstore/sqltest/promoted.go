@@ -25,11 +25,13 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	streamtest.Eventually(t, "the standby has it", func() bool {
 		var n int
-		err := s.SQL.QueryRowContext(drivertest.Within(t), "SELECT COUNT(*) FROM unalike_slots WHERE version > 0").Scan(&n)
+		err := s.SQL.QueryRowContext(drivertest.Within(t),
+			"SELECT COUNT(*) FROM unalike_slots WHERE version > 0").Scan(&n)
 		return err == nil && n == 1
 	})
 	early, _ := s.New(t, ns)
-	if r, err := early.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil || coord.Permanent(err) {
+	if r, err := early.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil ||
+		coord.Permanent(err) {
 		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
 	}
 
@@ -50,7 +52,8 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	stranger, _ := s.New(t, ns)
 	r, err = stranger.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
 	wantQuarantined(t, "Renew of a process that was started again", r, err)
-	if r, err := stranger.Renew(drivertest.Within(t), fresh(lost), lost.NotAfter+1000); err == nil && r.NotBefore < lost.NotAfter {
+	if r, err := stranger.Renew(drivertest.Within(t), fresh(lost), lost.NotAfter+1000); err == nil &&
+		r.NotBefore < lost.NotAfter {
 		t.Errorf("Renew of a grant that the standby does not have: %v", r)
 	}
 	if n, err := newcomer.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {

@@ -35,7 +35,8 @@ func Races(t *testing.T, d *Database, trigger ...string) {
 	if drawn := d.Int(t, "SELECT "+d.Next, "races"); drawn < 3*4*3 {
 		t.Errorf("there were %d changes; want 3 for each that was done", drawn)
 	}
-	if slots, err := c.List(drivertest.Within(t)); err != nil || len(slots) != 1 || slots[0].Generation != 4 {
+	if slots, err := c.List(drivertest.Within(t)); err != nil || len(slots) != 1 ||
+		slots[0].Generation != 4 {
 		t.Errorf("List: %+v, %v; want the fourth generation of one slot", slots, err)
 	}
 }

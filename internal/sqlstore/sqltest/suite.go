@@ -108,7 +108,8 @@ func Prefix(t *testing.T, d *Database) {
 			t.Errorf("in a new namespace, %v was granted", g)
 		}
 	}
-	if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0", ns); n != 1 {
+	if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0",
+		ns); n != 1 {
 		t.Errorf("%d slots of namespace %s were written", n, ns)
 	}
 	c, err := newWith(d, ns, "other_")
@@ -138,11 +139,13 @@ func View(t *testing.T, d *Database) {
 	}
 	d.Exec(t, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s' AND worker = 2", ns)
 	for worker, want := range []string{"held", "retired", "free"} {
-		if s := d.Text(t, "SELECT state FROM unalike_workers WHERE namespace = '%s' AND worker = %d", ns, worker); s != want {
+		if s := d.Text(t, "SELECT state FROM unalike_workers WHERE namespace = '%s' AND worker = %d", ns,
+			worker); s != want {
 			t.Errorf("worker ID %d is %q; want %q", worker, s, want)
 		}
 	}
-	if s := d.Text(t, "SELECT holder FROM unalike_workers WHERE namespace = '%s' AND worker = 0", ns); s != "test" {
+	if s := d.Text(t, "SELECT holder FROM unalike_workers WHERE namespace = '%s' AND worker = 0",
+		ns); s != "test" {
 		t.Errorf("the holder is %q", s)
 	}
 }
@@ -155,9 +158,11 @@ func ServerClock(t *testing.T, d *Database) {
 	req := drivertest.Request(1)
 	before := time.Now()
 	drivertest.MustAcquire(t, c, req)
-	ends := time.UnixMicro(d.Int(t, "SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns))
-	if early, late := before.Add(req.TTL-time.Second), time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(late) {
-		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, late)
+	ends := time.UnixMicro(d.Int(t,
+		"SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns))
+	if early, latest := before.Add(req.TTL-time.Second),
+		time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(latest) {
+		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
 	}
 }
 
@@ -169,7 +174,8 @@ func Texts(t *testing.T, d *Database) {
 	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
 	g := drivertest.MustAcquire(t, c, req)
 	slots, err := c.List(drivertest.Within(t))
-	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity || slots[0].Holder != req.Holder {
+	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity ||
+		slots[0].Holder != req.Holder {
 		t.Fatalf("List: %+v, %v", slots, err)
 	}
 	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
@@ -215,14 +221,16 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	c, _ = accepts.New(t, newName())
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
 	accepts.Accept = []string{"everything"}
-	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), risk) {
+	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) ||
+		!strings.Contains(err.Error(), risk) {
 		t.Errorf("a risk that there is not: %v; want an error that lists those that there are", err)
 	}
 }
 
 // Rights checks what a user is told who may not make tables, and one who may not write them. Run
 // makes statements by somebody who may, and grants are those that ann lacks.
-func Rights(t *testing.T, d *Database, ann Database, run func(script string) error, grants ...string) {
+func Rights(t *testing.T, d *Database, ann Database, run func(script string) error,
+	grants ...string) {
 	t.Helper()
 	c, _ := ann.New(t, newName())
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
@@ -233,7 +241,8 @@ func Rights(t *testing.T, d *Database, ann Database, run func(script string) err
 		t.Fatal(err)
 	}
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE", "unalike_")
+	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE",
+		"unalike_")
 	for _, grant := range grants {
 		d.Exec(t, "%s", grant)
 	}

@@ -71,12 +71,14 @@ func BadOptions(t *testing.T, open func(namespace string, o sqlstore.Options) er
 // Opened checks that what a URL says holds. The URL has a database that anything may be done in.
 func Opened(t *testing.T, url string) {
 	t.Helper()
-	c, err := drivertest.Open(t, url+"&namespace="+newName()+"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
+	c, err := drivertest.Open(t, url+"&namespace="+newName()+
+		"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second ||
+		l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}
 	req := drivertest.Request(1)
@@ -95,8 +97,10 @@ func WrongPassword(t *testing.T, url, user string) {
 		t.Fatal(err)
 	}
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), user) || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("Acquire with a wrong password: %v; want an error for good that names the user alone", err)
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), user) ||
+		strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("Acquire with a wrong password: %v; want an error for good that names the user alone",
+			err)
 	}
 }
 
@@ -104,8 +108,10 @@ func WrongPassword(t *testing.T, url, user string) {
 func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 	t.Helper()
 	for name, tc := range map[string]struct{ url, says string }{
-		"all right":         {secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept, ""},
-		"unknown authority": {secure + "?namespace=" + newName() + "&accept=" + accept, "unknown authority"},
+		"all right": {secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept,
+			""},
+		"unknown authority": {secure + "?namespace=" + newName() + "&accept=" + accept,
+			"unknown authority"},
 	} {
 		c, err := drivertest.Open(t, tc.url)
 		if err == nil {
@@ -124,9 +130,13 @@ func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 func URLSeeds(f *testing.F, s sqldb.Scheme) {
 	f.Helper()
 	for _, rest := range []string{
-		"://u:p@h/db?namespace=ns", "s://u:p@h:1/db?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=a_", "://u@[::1]/db?namespace=ns", "://u@[::1]:7/db?namespace=ns",
-		"://u:p@h1:1,h2/db?namespace=ns", "://u%40:p%2F@h/d%20b?namespace=ns", "://u@/db?namespace=ns&socket=/run/s", "://u@h/db?namespace=ns&accept=x", "://h/db?namespace=ns",
-		"://u:'%5C@h'%5C/d'b?namespace=n", "://u@h/a/b?namespace=n", "://u@h/db", "://u@h/db?namespace=ns&prefix=A",
+		"://u:p@h/db?namespace=ns",
+		"s://u:p@h:1/db?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=a_",
+		"://u@[::1]/db?namespace=ns", "://u@[::1]:7/db?namespace=ns",
+		"://u:p@h1:1,h2/db?namespace=ns", "://u%40:p%2F@h/d%20b?namespace=ns",
+		"://u@/db?namespace=ns&socket=/run/s", "://u@h/db?namespace=ns&accept=x", "://h/db?namespace=ns",
+		"://u:'%5C@h'%5C/d'b?namespace=n", "://u@h/a/b?namespace=n", "://u@h/db",
+		"://u@h/db?namespace=ns&prefix=A",
 	} {
 		f.Add(s.Name + rest)
 	}
@@ -134,7 +144,8 @@ func URLSeeds(f *testing.F, s sqldb.Scheme) {
 
 // URL checks that a text is refused as invalid, or is read as options that are allowed. It
 // returns what it is read as.
-func URL(t *testing.T, s sqldb.Scheme, open driver.Opener, text string) (target sqlstore.Target, ok bool) {
+func URL(t *testing.T, s sqldb.Scheme, open driver.Opener,
+	text string) (target sqlstore.Target, ok bool) {
 	t.Helper()
 	u, err := driver.ParseURL(text)
 	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
@@ -155,7 +166,8 @@ func URL(t *testing.T, s sqldb.Scheme, open driver.Opener, text string) (target 
 		}
 		return target, false
 	}
-	if driver.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 || target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
+	if driver.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 ||
+		target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
 		(target.TLS != nil) != s.Secure(u.Scheme) {
 		t.Errorf("%q is read as %+v", text, target)
 	}

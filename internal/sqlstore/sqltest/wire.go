@@ -150,7 +150,8 @@ func sentOnce(t *testing.T, d *Database, w *Wire) {
 			return net.ErrClosed
 		})
 		// The server may have noticed in the middle of its answer, and undone it.
-		if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); errors.Is(err, coord.ErrLeaseLost) {
+		if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); errors.Is(err,
+			coord.ErrLeaseLost) {
 			t.Fatal(err)
 		}
 		w.watch(nil, nil)
@@ -206,7 +207,8 @@ func half(t *testing.T, d *Database, w *Wire, others *Database) {
 	if _, err := operator.Quarantine(drivertest.Within(t), time.Now()); err != nil {
 		t.Errorf("Quarantine: %v", err)
 	}
-	if r, err := operator.Renew(drivertest.Within(t), fresh(g), g.NotAfter+500); err != nil || r.NotAfter != g.NotAfter+500 {
+	if r, err := operator.Renew(drivertest.Within(t), fresh(g), g.NotAfter+500); err != nil ||
+		r.NotAfter != g.NotAfter+500 {
 		t.Errorf("Renew of the same worker ID on another connection: %v, %v", r, err)
 	}
 	cancel()

@@ -66,7 +66,8 @@ func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
 		tb.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, NotBefore: from, NotAfter: to,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, NotBefore: from,
+		NotAfter:    to,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -87,7 +88,8 @@ func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
 
 func write(tb testing.TB, path, kind string, der []byte) {
 	tb.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}),
+		0o600); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -50,8 +50,9 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 	for i := range n {
 		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
 		m.cfg = config{
-			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i], Peers: strings.Join(peers, ","),
-			Tick: 100 * time.Millisecond,
+			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i],
+			Peers: strings.Join(peers, ","),
+			Tick:  100 * time.Millisecond,
 		}
 		c.Members = append(c.Members, m)
 		m.launch(tb)

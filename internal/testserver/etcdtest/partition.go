@@ -46,7 +46,9 @@ func (c *Cluster) divide() {
 	for i, m := range c.Members {
 		off := m.off
 		c.gates[i].Bar(func(head []byte) bool {
-			return off || slices.ContainsFunc(from, func(line []byte) bool { return bytes.Contains(head, line) })
+			return off || slices.ContainsFunc(from, func(line []byte) bool {
+				return bytes.Contains(head, line)
+			})
 		})
 	}
 }

@@ -15,17 +15,27 @@ func Protect(tb testing.TB, s *Server, prefix, password string) {
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { _, err := admin.RoleAdd(ctx, "holders"); return err },
 		func(ctx context.Context) error {
-			_, err := admin.RoleGrantPermission(ctx, "holders", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
+			_, err := admin.RoleGrantPermission(ctx, "holders", prefix, clientv3.GetPrefixRangeEnd(prefix),
+				clientv3.PermissionType(clientv3.PermReadWrite))
 			return err
 		},
 	}
 	for user, role := range map[string]string{"root": "root", "holder": "holders", "stranger": ""} {
-		steps = append(steps, func(ctx context.Context) error { _, err := admin.UserAdd(ctx, user, password); return err })
+		steps = append(steps, func(ctx context.Context) error {
+			_, err := admin.UserAdd(ctx, user, password)
+			return err
+		})
 		if role != "" {
-			steps = append(steps, func(ctx context.Context) error { _, err := admin.UserGrantRole(ctx, user, role); return err })
+			steps = append(steps, func(ctx context.Context) error {
+				_, err := admin.UserGrantRole(ctx, user, role)
+				return err
+			})
 		}
 	}
-	steps = append(steps, func(ctx context.Context) error { _, err := admin.AuthEnable(ctx); return err })
+	steps = append(steps, func(ctx context.Context) error {
+		_, err := admin.AuthEnable(ctx)
+		return err
+	})
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			tb.Fatal(err)

@@ -1,5 +1,6 @@
-// Package fulltest says how long tests are: those that take long are left out of `make test`, which sets -short, and the
-// loops of the others run a few rounds, and all of them in `make full`, which sets UNALIKE_FULL.
+// Package fulltest says how long tests are: those that take long are left out of `make test`, which
+// sets -short, and the loops of the others run a few rounds, and all of them in `make full`, which
+// sets UNALIKE_FULL.
 package fulltest
 
 import (
@@ -7,8 +8,8 @@ import (
 	"testing"
 )
 
-// Long leaves a test out of `make test`, and says why it takes long. `make left-out` lists them. Nothing is left out of
-// a program that is no test.
+// Long leaves a test out of `make test`, and says why it takes long. `make left-out` lists them.
+// Nothing is left out of a program that is no test.
 func Long(tb testing.TB, why string) {
 	tb.Helper()
 	if testing.Testing() && testing.Short() {

@@ -41,7 +41,8 @@ func Binary(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	path := filepath.Join(cache, "unalike", "kube-apiserver-"+Version)
-	proctest.Need(tb, "nothing: scripts/kubernetes builds the API server once, which takes some 6 minutes", path)
+	proctest.Need(tb, "nothing: scripts/kubernetes builds the API server once, which takes "+
+		"some 6 minutes", path)
 	return path
 }
 
@@ -82,7 +83,8 @@ func StartOn(tb testing.TB, etcd string) *Server {
 		}
 		return path
 	}
-	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
+		Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	tokens := file("tokens.csv", []byte(admin+`,admin,admin,"system:masters"`+"\n"))
 	log, err := os.Create(filepath.Join(s.Dir, "log"))
 	if err != nil {
@@ -91,9 +93,12 @@ func StartOn(tb testing.TB, etcd string) *Server {
 	tb.Cleanup(func() { _ = log.Close() })
 	s.cmd = func() *exec.Cmd {
 		cmd := exec.Command(binary, //nolint:gosec // it is ours
-			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(s.Dir, "certs"),
-			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa, "--service-account-signing-key-file="+sa,
-			"--authorization-mode=RBAC", "--token-auth-file="+tokens, "--service-cluster-ip-range=10.0.0.0/24",
+			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1",
+			"--cert-dir="+filepath.Join(s.Dir, "certs"),
+			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa,
+			"--service-account-signing-key-file="+sa,
+			"--authorization-mode=RBAC", "--token-auth-file="+tokens,
+			"--service-cluster-ip-range=10.0.0.0/24",
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
 		cmd.Stdout, cmd.Stderr = log, log
 		return cmd
@@ -127,7 +132,10 @@ func (s *Server) Terminate(tb testing.TB) {
 // Await returns when the API server is ready, for which its etcd has to be.
 func (s *Server) Await(tb testing.TB) {
 	tb.Helper()
-	ready := func() bool { code, _ := s.Do(http.MethodGet, "/readyz", "", nil); return code == http.StatusOK }
+	ready := func() bool {
+		code, _ := s.Do(http.MethodGet, "/readyz", "", nil)
+		return code == http.StatusOK
+	}
 	if !s.Serves(tb, ready) {
 		tb.Fatalf("the API server does not serve: %s", proctest.Tail(filepath.Join(s.Dir, "log")))
 	}
@@ -136,7 +144,8 @@ func (s *Server) Await(tb testing.TB) {
 // Do makes a request as somebody who may do everything, and returns status and body; 0: there
 // was no answer.
 func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
-	req, err := http.NewRequestWithContext(context.Background(), method, s.URL+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(context.Background(), method, s.URL+path,
+		bytes.NewReader(body))
 	if err != nil {
 		return 0, []byte(err.Error())
 	}
@@ -169,15 +178,18 @@ func (s *Server) Apply(tb testing.TB, collection, content string, object []byte)
 func (s *Server) Namespace(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("test-%d", s.made.Add(1))
-	s.Apply(tb, "/api/v1/namespaces", "application/json", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
+	s.Apply(tb, "/api/v1/namespaces", "application/json",
+		[]byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
 	return name
 }
 
 // Token makes a token for a service account.
 func (s *Server) Token(tb testing.TB, namespace, account string) string {
 	tb.Helper()
-	b := s.Apply(tb, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token", "application/json",
-		[]byte(`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}}`))
+	b := s.Apply(tb, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
+		"application/json",
+		[]byte(
+			`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}}`))
 	var got struct {
 		Status struct {
 			Token string `json:"token"`
@@ -191,7 +203,8 @@ func (s *Server) Token(tb testing.TB, namespace, account string) string {
 
 // Client returns a client that adds a token to each request; empty: that of somebody who may
 // do everything. Around, if not nil, is called with each request.
-func (s *Server) Client(tb testing.TB, token string, around func(*http.Request, http.RoundTripper) (*http.Response, error)) *http.Client {
+func (s *Server) Client(tb testing.TB, token string,
+	around func(*http.Request, http.RoundTripper) (*http.Response, error)) *http.Client {
 	tb.Helper()
 	if token == "" {
 		token = admin

@@ -17,9 +17,9 @@ func (s Sharing) Run() (code int) {
 	return code
 }
 
-// Shared returns the API server that the tests of a package share, each with a Kubernetes namespace of
-// its own; the first one starts it. Its TestMain runs [Sharing]. Whoever takes a server
-// away has one of its own, see [Start].
+// Shared returns the API server that the tests of a package share, each with a Kubernetes namespace
+// of its own; the first one starts it. Its TestMain runs [Sharing]. Whoever takes a server away has
+// one of its own, see [Start].
 func Shared(tb testing.TB) *Server {
 	tb.Helper()
 	shared.mu.Lock()

@@ -29,7 +29,9 @@ func (s *Server) follow(tb testing.TB, primary *Server, position string) {
 		tb.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.Exec(fmt.Sprintf("%s; CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1; START SLAVE",
+	if _, err := db.Exec(fmt.Sprintf("%s; CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, "+
+		"MASTER_USER='%s', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1; "+
+		"START SLAVE",
 		position, port, User, Password)); err != nil {
 		tb.Fatal(err)
 	}

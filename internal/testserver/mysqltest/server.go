@@ -49,13 +49,15 @@ func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	server := program(tb, "mariadbd")
 	dir := proctest.Folder(tb, "unalike-my-")
-	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log"), args: args}
+	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"),
+		log: filepath.Join(dir, "log"), args: args}
 	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
 		tb.Fatal(err)
 	}
 	proctest.Copy(tb, template(tb), s.Dir)
 	// Each server does it for itself, whenever it starts, and tells its replicas nothing of it.
-	grant := fmt.Sprintf("SET sql_log_bin = 0;\nCREATE DATABASE IF NOT EXISTS %s;\nCREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
+	grant := fmt.Sprintf("SET sql_log_bin = 0;\nCREATE DATABASE IF NOT EXISTS %s;\nCREATE USER IF "+
+		"NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
 		Database, User, Password, User)
 	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(grant), 0o600); err != nil {
 		tb.Fatal(err)
@@ -76,7 +78,8 @@ func template(tb testing.TB) string {
 		if err := os.Mkdir(made.Dir+"-tmp", 0o700); err != nil {
 			tb.Fatal(err)
 		}
-		cmd := exec.Command(install, append(made.user(), "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
+		cmd := exec.Command(install, append(made.user(), "--auth-root-authentication-method=normal",
+			"--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
 		}
@@ -94,7 +97,8 @@ func (s *Server) Restart(tb testing.TB) {
 // user are the arguments that every program gets: a server refuses to run as root, unless
 // it is told to.
 func (s *Server) user() []string {
-	args := []string{"--no-defaults", "--datadir=" + s.Dir, "--tmpdir=" + s.Dir + "-tmp"} // each server empties its own
+	// each server empties its own
+	args := []string{"--no-defaults", "--datadir=" + s.Dir, "--tmpdir=" + s.Dir + "-tmp"}
 	if os.Getuid() == 0 {
 		args = append(args, "--user=root")
 	}
@@ -104,9 +108,12 @@ func (s *Server) user() []string {
 // launch starts the process and tells whether it serves.
 func (s *Server) launch(tb testing.TB, program string) bool {
 	tb.Helper()
-	args := append(s.user(), "--port="+s.Port, "--bind-address=127.0.0.1", "--socket="+s.Socket, "--pid-file="+s.Dir+".pid", "--log-error="+s.log,
-		"--init-file="+filepath.Join(filepath.Dir(s.Dir), "init.sql"), "--skip-name-resolve", "--innodb-flush-method=nosync",
-		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--max-connections=1500", "--performance-schema=OFF")
+	args := append(s.user(), "--port="+s.Port, "--bind-address=127.0.0.1", "--socket="+s.Socket,
+		"--pid-file="+s.Dir+".pid", "--log-error="+s.log,
+		"--init-file="+filepath.Join(filepath.Dir(s.Dir), "init.sql"), "--skip-name-resolve",
+		"--innodb-flush-method=nosync",
+		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--max-connections=1500",
+		"--performance-schema=OFF")
 	s.Process = proctest.Start(tb, exec.Command(program, append(args, s.args...)...))
 	db, err := sql.Open("mysql", s.DSN("?timeout=5s"))
 	if err != nil {

@@ -31,15 +31,16 @@ type Store interface {
 	segment.Creator
 }
 
-// OneTag has 64 goroutines take numbers of one tag, one by one and in runs, from two sequences: none comes twice, and each goroutine
-// gets rising ones.
+// OneTag has 64 goroutines take numbers of one tag, one by one and in runs, from two sequences:
+// none comes twice, and each goroutine gets rising ones.
 func OneTag(t *testing.T, a, b Store, rounds int) {
 	if err := a.Create(within(t), segment.Tag{Name: "one", Next: 1, Step: 100}); err != nil {
 		t.Fatal(err)
 	}
 	var sequences []*segment.Sequence
 	for _, store := range []Store{a, b} {
-		s, err := segment.New(within(t), store, "one", segment.Config{MaxStep: 3000, RefillTimeout: callTime})
+		s, err := segment.New(within(t), store, "one",
+			segment.Config{MaxStep: 3000, RefillTimeout: callTime})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,8 +89,9 @@ func some(ctx context.Context, s *segment.Sequence, dst []int64, run bool) (err 
 	return nil
 }
 
-// ManyTags takes numbers of a thousand tags from two sets of them. The tags n0 to n999 are there and begin at 1. In each tag no number comes twice,
-// and what is not used is given back at the end: only what the first set held when the second one took more is left out.
+// ManyTags takes numbers of a thousand tags from two sets of them. The tags n0 to n999 are there
+// and begin at 1. In each tag no number comes twice, and what is not used is given back at the end:
+// only what the first set held when the second one took more is left out.
 func ManyTags(t *testing.T, a, b Store) {
 	const tags, each = 1000, 3
 	var sets []*segment.Set

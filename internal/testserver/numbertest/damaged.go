@@ -24,14 +24,15 @@ type Damage struct {
 // damages are the tags that are damaged, and what the error of each says.
 func (d Damage) damages() map[string][]string {
 	return map[string][]string{
-		"negative": {`tag "negative": its next number`, "is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance"},
+		"negative": {`tag "negative": its next number`,
+			"is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance"},
 		"stepless": {`tag "stepless": its step`, "is 0; set one from 1 to 1099511627776"},
 		"nothing":  {"nothing", d.Says},
 	}
 }
 
-// Damaged damages what is stored of some tags: each of them says so, the others can be used, and nothing that is wrong is
-// made right silently.
+// Damaged damages what is stored of some tags: each of them says so, the others can be used, and
+// nothing that is wrong is made right silently.
 func Damaged(t *testing.T, s Store, d Damage) {
 	for _, tag := range []string{"negative", "nothing", "stepless", "whole"} {
 		if err := s.Create(within(t), segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
@@ -78,7 +79,8 @@ func (d Damage) list(t *testing.T, s Store) {
 
 // take: of a damaged tag nothing is taken, but with a step of one's own if only that is missing.
 func (d Damage) take(t *testing.T, s Store) {
-	for tag, steps := range map[string][]int64{"negative": {0, 10}, "nothing": {0, 10}, "stepless": {0}} {
+	for tag, steps := range map[string][]int64{"negative": {0, 10}, "nothing": {0, 10},
+		"stepless": {0}} {
 		for _, step := range steps {
 			r, err := s.Take(within(t), tag, step)
 			if err == nil {
@@ -90,15 +92,18 @@ func (d Damage) take(t *testing.T, s Store) {
 	if n := d.Read(t, "negative"); n != -5 {
 		t.Errorf("a negative number was made %d", n)
 	}
-	if done, err := s.GiveBack(within(t), "negative", segment.Range{First: -9, Last: -6}); done || !errors.Is(err, segment.ErrInvalidConfig) {
+	if done, err := s.GiveBack(within(t), "negative", segment.Range{First: -9, Last: -6}); done ||
+		!errors.Is(err, segment.ErrInvalidConfig) {
 		t.Errorf("GiveBack of negative numbers: %v, %v", done, err)
 	}
-	if r, err := s.Take(within(t), "stepless", 3); err != nil || r != (segment.Range{First: 1, Last: 3}) {
+	if r, err := s.Take(within(t), "stepless", 3); err != nil ||
+		r != (segment.Range{First: 1, Last: 3}) {
 		t.Errorf("Take of a tag without a step: %v, %v", r, err)
 	}
 }
 
-// set: a set gives out numbers of the other tags, and says of those that are damaged what is wrong with them.
+// set: a set gives out numbers of the other tags, and says of those that are damaged what is wrong
+// with them.
 func (d Damage) set(t *testing.T, s Store) {
 	set, err := segment.NewSet(within(t), s, segment.Config{RefillTimeout: callTime})
 	if err != nil {
@@ -123,13 +128,15 @@ func (d Damage) mend(t *testing.T, s Store) {
 	if err := s.Advance(within(t), "negative", 100); err != nil {
 		t.Errorf("Advance of a negative number: %v", err)
 	}
-	if r, err := s.Take(within(t), "negative", 10); err != nil || r != (segment.Range{First: 100, Last: 109}) {
+	if r, err := s.Take(within(t), "negative", 10); err != nil ||
+		r != (segment.Range{First: 100, Last: 109}) {
 		t.Errorf("Take of what was negative: %v, %v", r, err)
 	}
 	if err := s.SetStep(within(t), "stepless", 7); err != nil {
 		t.Errorf("SetStep of a tag without a step: %v", err)
 	}
-	if r, err := s.Take(within(t), "stepless", 0); err != nil || r != (segment.Range{First: 4, Last: 10}) {
+	if r, err := s.Take(within(t), "stepless", 0); err != nil ||
+		r != (segment.Range{First: 4, Last: 10}) {
 		t.Errorf("Take of what was without a step: %v, %v", r, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package numbertest has tests of stores of segments on real servers that all of them share: many tags, many callers, and a server
-// that stands still while numbers are used at a steady rate.
+// Package numbertest has tests of stores of segments on real servers that all of them share: many
+// tags, many callers, and a server that stands still while numbers are used at a steady rate.
 package numbertest
 
 import (
@@ -54,7 +54,9 @@ func (l *Ledger) twice() (found []string) {
 	slices.SortFunc(l.runs, func(a, b segment.Range) int { return cmp.Compare(a.First, b.First) })
 	for i := 1; i < len(l.runs); i++ {
 		if a, b := l.runs[i-1], l.runs[i]; b.First <= a.Last {
-			found = append(found, fmt.Sprintf("the numbers from %d to %d and those from %d to %d were given out", a.First, a.Last, b.First, b.Last))
+			found = append(found, fmt.Sprintf(
+				"the numbers from %d to %d and those from %d to %d were given out", a.First, a.Last, b.First,
+				b.Last))
 		}
 	}
 	return found

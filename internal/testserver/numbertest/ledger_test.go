@@ -5,9 +5,9 @@ import "testing"
 // TestLedger: a number that was given out twice is found, wherever it is.
 func TestLedger(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		notes [][]int64
-		twice int
+		name    string
+		entries [][]int64
+		twice   int
 	}{
 		{"none", [][]int64{{1, 2, 3}, {7, 8}, {4, 5, 6}}, 0},
 		{"one", [][]int64{{1, 2, 3}, {3, 4}}, 1},
@@ -16,7 +16,7 @@ func TestLedger(t *testing.T) {
 		{"behind a gap", [][]int64{{1, 10}, {2, 3}, {10}}, 1},
 	} {
 		var l Ledger
-		for _, n := range tt.notes {
+		for _, n := range tt.entries {
 			l.Note(n)
 		}
 		if got := l.twice(); len(got) != tt.twice {

@@ -6,13 +6,15 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Rising takes the numbers of a sequence one by one, in one goroutine, and sees to it that they rise.
+// Rising takes the numbers of a sequence one by one, in one goroutine, and sees to it that they
+// rise.
 type Rising struct {
 	Sequence *segment.Sequence
 	Used     int64 // the last number, or one below which all that come count as used
 }
 
-// Next takes a number and returns why there is none. The test ends if it is not above all before it.
+// Next takes a number and returns why there is none. The test ends if it is not above all before
+// it.
 func (r *Rising) Next(tb testing.TB) error {
 	tb.Helper()
 	n, err := r.Sequence.Next()

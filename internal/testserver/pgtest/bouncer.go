@@ -14,8 +14,8 @@ import (
 // bouncer is where Debian has the pooler, which is not in everybody's path.
 const bouncer = "/usr/sbin/pgbouncer"
 
-// Bouncer runs a PgBouncer in transaction mode with two connections to the server, which ends with the test. It
-// returns where it is, for clients, once it listens.
+// Bouncer runs a PgBouncer in transaction mode with two connections to the server, which ends with
+// the test. It returns where it is, for clients, once it listens.
 func (s *Server) Bouncer(tb testing.TB) (url string) {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")

@@ -24,7 +24,8 @@ func (s *Server) Kill() {
 
 // running reports whether one of some processes is not a zombie.
 func running(pids []string) bool {
-	out, _ := exec.Command("ps", "-o", "stat=", "-p", strings.Join(pids, ",")).Output() // it fails if there is none
+	// it fails if there is none
+	out, _ := exec.Command("ps", "-o", "stat=", "-p", strings.Join(pids, ",")).Output()
 	for state := range strings.FieldsSeq(string(out)) {
 		if !strings.HasPrefix(state, "Z") {
 			return true

@@ -79,7 +79,8 @@ func (s *Server) startAnywhere(tb testing.TB) *Server {
 // initdb makes the data folder.
 func (s *Server) initdb(tb testing.TB) {
 	tb.Helper()
-	cmd := s.Command(tb, filepath.Join(folder(tb), "initdb"), "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
+	cmd := s.Command(tb, filepath.Join(folder(tb), "initdb"), "--no-sync", "--auth=trust",
+		"--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
 	}
@@ -89,7 +90,8 @@ func (s *Server) initdb(tb testing.TB) {
 func template(tb testing.TB) string {
 	tb.Helper()
 	return proctest.Cached(tb, "postgres", func(path string) {
-		made := &Server{Dir: filepath.Join(newFolder(tb), "data")} // whoever runs the server may not write to the cache
+		// whoever runs the server may not write to the cache
+		made := &Server{Dir: filepath.Join(newFolder(tb), "data")}
 		made.initdb(tb)
 		proctest.Copy(tb, made.Dir, path)
 	}, filepath.Join(folder(tb), "initdb"))
@@ -139,7 +141,9 @@ func (s *Server) Restart(tb testing.TB) {
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
 	s.out = new(proctest.Output)
-	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
+	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c",
+		"unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"},
+		s.args...)
 	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	s.Process = proctest.Start(tb, cmd)

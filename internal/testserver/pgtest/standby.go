@@ -27,7 +27,9 @@ func (s *Server) Follow(tb testing.TB, primary *Server) {
 // copyOf makes the data folder of a standby.
 func (s *Server) copyOf(tb testing.TB, primary *Server) {
 	tb.Helper()
-	copying := s.Command(tb, filepath.Join(folder(tb), "pg_basebackup"), "-D", s.Dir, "-h", "127.0.0.1", "-p", primary.Port, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	copying := s.Command(tb, filepath.Join(folder(tb), "pg_basebackup"), "-D", s.Dir, "-h",
+		"127.0.0.1", "-p", primary.Port, "-U", "postgres", "-R", "-X", "stream", "-c", "fast",
+		"--no-sync")
 	if out, err := copying.CombinedOutput(); err != nil {
 		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
 	}

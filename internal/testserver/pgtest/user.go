@@ -18,6 +18,7 @@ func other(tb testing.TB) (uid, gid uint32) {
 			}
 		}
 	}
-	tb.Fatal("neither postgres nor nobody is a user of this machine, and PostgreSQL does not run as root")
+	tb.Fatal("neither postgres nor nobody is a user of this machine, and PostgreSQL does not " +
+		"run as root")
 	return 0, 0
 }

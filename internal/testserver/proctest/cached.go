@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// making is held while something is made for the cache, so that tests which run side by side make it once.
+// making is held while something is made for the cache, so that tests which run side by side make
+// it once.
 var making sync.Mutex
 
 // Cached returns the path of a file or folder that build makes at the path it gets, on the first

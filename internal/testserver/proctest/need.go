@@ -10,8 +10,9 @@ import (
 const (
 	// strictEnv makes a missing server a failure. CI sets it.
 	strictEnv = "UNALIKE_STRICT"
-	// serversEnv stands for which servers are installed, and their versions. Whoever reads it is tested again after one
-	// was installed: Go's cache of tests knows of variables, but not of what lies outside the module.
+	// serversEnv stands for which servers are installed, and their versions. Whoever reads it is
+	// tested again after one was installed: Go's cache of tests knows of variables, but not of what
+	// lies outside the module.
 	serversEnv = "UNALIKE_SERVERS"
 )
 
@@ -30,9 +31,11 @@ func Need(tb testing.TB, packages string, what ...string) {
 	switch {
 	case len(missing) == 0:
 	case os.Getenv(strictEnv) != "":
-		tb.Fatalf("not installed: %s. scripts/servers installs it; on Debian and its kin: apt-get install %s", strings.Join(missing, ", "), packages)
+		tb.Fatalf("not installed: %s. scripts/servers installs it; on Debian and its kin: "+
+			"apt-get install %s", strings.Join(missing, ", "), packages)
 	default:
-		tb.Skipf("SKIPPED, not installed: %s. scripts/servers installs it; on Debian and its kin: apt-get install %s", strings.Join(missing, ", "), packages)
+		tb.Skipf("SKIPPED, not installed: %s. scripts/servers installs it; on Debian and its kin: "+
+			"apt-get install %s", strings.Join(missing, ", "), packages)
 	}
 }
 

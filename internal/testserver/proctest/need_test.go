@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/filelock"
 )
 
-// TestFreePorts: nobody gets the port of a server that is away for a moment, also not another process, and everybody
-// when the test has ended.
+// TestFreePorts: nobody gets the port of a server that is away for a moment, also not another
+// process, and everybody when the test has ended.
 func TestFreePorts(t *testing.T) {
 	const many = 200 // of 10 000: some would be chosen twice
 	var all []int
@@ -21,7 +21,8 @@ func TestFreePorts(t *testing.T) {
 			t.Errorf("%d ports were given twice", 2*many-n)
 		}
 		var held *filelock.HeldError // the locks are between processes
-		if _, err := filelock.Lock(filepath.Join(portsFolder(t), strconv.Itoa(all[0]))); !errors.As(err, &held) {
+		if _, err := filelock.Lock(filepath.Join(portsFolder(t), strconv.Itoa(all[0]))); !errors.As(err,
+			&held) {
 			t.Errorf("the lock of a port that is given away: %v", err)
 		}
 	})

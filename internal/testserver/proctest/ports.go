@@ -30,7 +30,8 @@ func FreePorts(tb testing.TB, n int) []int {
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {
 		if tries > 100*n {
-			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort, len(ports))
+			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort,
+				len(ports))
 		}
 		port := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort+1))
 		lock, err := filelock.Lock(filepath.Join(folder, port))

@@ -58,12 +58,12 @@ func (p *Process) Signal(tb testing.TB, s os.Signal) {
 // EndIn waits until the process is gone, and kills it if that takes longer than limit, as service
 // managers do. It reports whether it has ended by itself.
 func (p *Process) EndIn(limit time.Duration) bool {
-	late := time.NewTimer(limit)
-	defer late.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
 	case <-p.done:
 		return true
-	case <-late.C:
+	case <-timer.C:
 		p.Kill()
 		return false
 	}

@@ -28,8 +28,8 @@ func OnFreePorts(tb testing.TB, n int, launch func(ports []int) bool, said func(
 	tb.Fatalf("a server does not start:\n%s", said())
 }
 
-// Serves waits until the process serves; false: it has ended before, or was ended because it did not
-// serve in time.
+// Serves waits until the process serves; false: it has ended before, or was ended because it did
+// not serve in time.
 func (p *Process) Serves(tb testing.TB, serves func() bool) bool {
 	tb.Helper()
 	look := time.NewTicker(20 * time.Millisecond)

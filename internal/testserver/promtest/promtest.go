@@ -36,7 +36,9 @@ func Start(tb testing.TB, interval time.Duration, rules string, targets ...strin
 	tb.Helper()
 	Need(tb)
 	dir := tb.TempDir()
-	config := fmt.Sprintf("global: {scrape_interval: %v, scrape_timeout: %v, evaluation_interval: %v}\nrule_files: [rules.yaml]\nscrape_configs: [{job_name: unalike, static_configs: [{targets: [", interval, interval, interval)
+	config := fmt.Sprintf("global: {scrape_interval: %v, scrape_timeout: %v, evaluation_interval: "+
+		"%v}\nrule_files: [rules.yaml]\nscrape_configs: [{job_name: unalike, static_configs: "+
+		"[{targets: [", interval, interval, interval)
 	for i, t := range targets {
 		if i > 0 {
 			config += ", "

@@ -11,7 +11,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// Nothing gets through on a connection that was forgotten, not even that the server has closed it. New ones work.
+// Nothing gets through on a connection that was forgotten, not even that the server has closed it.
+// New ones work.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,18 +16,18 @@ type Proxy struct {
 	listener net.Listener
 	done     sync.WaitGroup
 
-	mu     sync.Mutex
-	target string // where new connections go
-	mode   mode
-	delays [2]time.Duration // of requests and of answers
-	rob    func(request []byte) bool
-	every  int   // of the requests that rob is true of, the reply to one in so many is lost
-	asked  int   // how many such requests were answered
-	robbed int   // how many replies were lost
-	hold   *Held // waits for its request; nil: none does
-	made   int   // how many connections there were
-	conns  map[*pair]struct{}
-	kept   map[*pair]struct{} // their clients are cut off, and a Held has their request
+	mu      sync.Mutex
+	target  string // where new connections go
+	mode    mode
+	delays  [2]time.Duration // of requests and of answers
+	rob     func(request []byte) bool
+	every   int   // of the requests that rob is true of, the reply to one in so many is lost
+	asked   int   // how many such requests were answered
+	robbed  int   // how many replies were lost
+	waiting *Held // waits for its request; nil: none does
+	made    int   // how many connections there were
+	conns   map[*pair]struct{}
+	kept    map[*pair]struct{} // their clients are cut off, and a Held has their request
 
 	// barred tells by what a client has sent first whether its connection is cut; nil: none is.
 	barred func(first []byte) bool
@@ -84,7 +84,8 @@ func Start(tb testing.TB, target string) *Proxy {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[*pair]struct{}{}, kept: map[*pair]struct{}{}}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[*pair]struct{}{},
+		kept: map[*pair]struct{}{}}
 	p.done.Go(p.accept)
 	tb.Cleanup(func() {
 		_ = l.Close()
@@ -108,13 +109,13 @@ func (p *Proxy) Hang() { p.set(hang) }
 // Refuse cuts all connections, and new ones as soon as they are made.
 func (p *Proxy) Refuse() { p.set(refuse) }
 
-// Heal forwards everything again. Connections on which something was lost are cut,
+// Restore forwards everything again. Connections on which something was lost are cut,
 // because what follows would make no sense on them. Delays stay, and what a [Held] has.
-func (p *Proxy) Heal() {
+func (p *Proxy) Restore() {
 	p.set(forward)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rob, p.hold = nil, nil
+	p.rob, p.waiting = nil, nil
 }
 
 // Delay has every answer take so much longer from now on. Connections stay as they are,
@@ -201,23 +202,23 @@ func (p *Proxy) join(c *pair) {
 
 // copy passes on what gets through, and loses the rest.
 func (p *Proxy) copy(c *pair, d direction, from, to net.Conn) {
-	late := newLateWriter(to, func() time.Time { return p.due(d) })
+	writer := newLateWriter(to, func() time.Time { return p.due(d) })
 	written := make(chan struct{})
 	p.done.Go(func() {
 		defer close(written)
-		late.run()
+		writer.run()
 	})
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 && p.passes(c, d, buf[:n]) {
-			_, _ = late.Write(buf[:n]) // cannot fail
+			_, _ = writer.Write(buf[:n]) // cannot fail
 		}
 		if err != nil {
 			break
 		}
 	}
-	late.close()
+	writer.close()
 	<-written
 	p.ended(c, d)
 }

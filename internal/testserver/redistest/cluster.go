@@ -31,8 +31,8 @@ func StartCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	return c
 }
 
-// launch starts the nodes, which know nothing of each other yet, and reports whether they serve. The
-// second half of the ports is for what they tell each other.
+// launch starts the nodes, which know nothing of each other yet, and reports whether they serve.
+// The second half of the ports is for what they tell each other.
 func (c *Cluster) launch(tb testing.TB, o Options, ports []int) bool {
 	tb.Helper()
 	nodes := len(ports) / 2

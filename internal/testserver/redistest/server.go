@@ -110,7 +110,8 @@ func (s *Server) launch(tb testing.TB) bool {
 	if s.file != "" {
 		args = append(args, s.file)
 	}
-	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", "")
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no",
+		"--logfile", "")
 	if s.opts.AppendOnly {
 		args = append(args, "--appendonly", "yes", "--appendfsync", "always")
 	}
@@ -118,7 +119,8 @@ func (s *Server) launch(tb testing.TB) bool {
 		args = append(args, "--requirepass", s.opts.Password, "--masterauth", s.opts.Password)
 	}
 	if t := s.opts.TLS; t != (TLS{}) {
-		args = append(args, "--port", "0", "--tls-port", port, "--tls-ca-cert-file", t.CA, "--tls-cert-file", t.Cert, "--tls-key-file", t.Key)
+		args = append(args, "--port", "0", "--tls-port", port, "--tls-ca-cert-file", t.CA,
+			"--tls-cert-file", t.Cert, "--tls-key-file", t.Key)
 	} else {
 		args = append(args, "--port", port)
 	}
@@ -146,7 +148,8 @@ func (s *Server) Client(tb testing.TB) *goredis.Client {
 func Connect(tb testing.TB, addr, password string) *goredis.Client {
 	tb.Helper()
 	c := goredis.NewClient(&goredis.Options{
-		Addr: addr, Password: password, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		Addr: addr, Password: password, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1,
+		Protocol: 2,
 		// The library's own are a few seconds; what ends a call is its context.
 		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
 	})

@@ -16,22 +16,22 @@ import (
 // seconds more changes nothing: what is to be seen is that renewals get through.
 func Slow(tb testing.TB, c coord.Coordinator, delay func(time.Duration)) {
 	tb.Helper()
-	late := time.Duration(fulltest.Rounds(1000, 3000)) * time.Millisecond
+	slowness := time.Duration(fulltest.Rounds(1000, 3000)) * time.Millisecond
 	lease := coord.LeaseConfig{RenewEvery: time.Duration(fulltest.Rounds(2, 5)) * time.Second}
 	end := time.Now().Add(time.Duration(fulltest.Rounds(30, 75)) * time.Second)
 	g := Generate(tb, c, core.Config{Lease: lease})
 	s := Run(g)
 	hiccup := time.Now().Add(time.Until(end) / 2)
-	for delay(late); time.Now().Before(end); {
+	for delay(slowness); time.Now().Before(end); {
 		if !hiccup.IsZero() && time.Now().After(hiccup) {
-			delay(3 * late)
+			delay(3 * slowness)
 			RenewedSince(tb, g, time.Now())
 			hiccup = time.Time{}
 		}
-		delay(late)
+		delay(slowness)
 		RenewedSince(tb, g, time.Now())
 	}
 	delay(0)
 	s.Stop(tb, 1000)
-	tb.Logf("%d IDs with answers that were late by %v, once by %v", s.N, late, 3*late)
+	tb.Logf("%d IDs with answers that were late by %v, once by %v", s.N, slowness, 3*slowness)
 }

@@ -91,7 +91,9 @@ func Run(g *core.Generator) *Stream {
 // nothing. None may have failed.
 func (s *Stream) Stop(tb testing.TB, atLeast int) {
 	tb.Helper()
-	Eventually(tb, "there are enough IDs", func() bool { return s.Failed() || s.came.Load() >= int64(atLeast) })
+	Eventually(tb, "there are enough IDs", func() bool {
+		return s.Failed() || s.came.Load() >= int64(atLeast)
+	})
 	close(s.quit)
 	<-s.done
 	if s.Err != nil {
@@ -122,14 +124,18 @@ func Worker(tb testing.TB, g *core.Generator) core.WorkerHealth {
 // RenewedSince waits until the generator's window was extended after a moment.
 func RenewedSince(tb testing.TB, g *core.Generator, moment time.Time) {
 	tb.Helper()
-	Eventually(tb, "the window is extended", func() bool { return Worker(tb, g).LastRenewal.After(moment) })
+	Eventually(tb, "the window is extended", func() bool {
+		return Worker(tb, g).LastRenewal.After(moment)
+	})
 }
 
 // SameTerm checks that a generator has kept its worker ID and generation.
 func SameTerm(tb testing.TB, g *core.Generator, before core.WorkerHealth) {
 	tb.Helper()
-	if after := Worker(tb, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
-		tb.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
+	if after := Worker(tb, g); after.WorkerID != before.WorkerID ||
+		after.Generation != before.Generation {
+		tb.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID,
+			before.Generation, after.WorkerID, after.Generation)
 	}
 }
 

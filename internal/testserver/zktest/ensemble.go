@@ -34,11 +34,13 @@ func (e *Ensemble) launch(tb testing.TB, ports []int, o Options) bool {
 	for i := range n {
 		s := newServer(tb, ports[3*i])
 		e.Servers = append(e.Servers, s)
-		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d;%s", i+1, ports[3*i+1], ports[3*i+2], s.Addr))
+		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d;%s", i+1, ports[3*i+1], ports[3*i+2],
+			s.Addr))
 	}
 	for i, s := range e.Servers {
 		s.configure(tb, o, append([]string{"standaloneEnabled=false"}, lines...)...)
-		if err := os.WriteFile(filepath.Join(s.Dir, "myid"), []byte(strconv.Itoa(i+1)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.Dir, "myid"), []byte(strconv.Itoa(i+1)),
+			0o600); err != nil {
 			tb.Fatal(err)
 		}
 		s.launch(tb)

@@ -140,8 +140,12 @@ func (p *Proxy) accept() {
 		}
 		p.mu.Unlock()
 		due := new(answers)
-		p.done.Go(func() { p.relay(client, server, func(n int, b []byte) bool { p.request(n, b, due); return true }) })
-		p.done.Go(func() { p.relay(server, client, func(n int, b []byte) bool { return p.answer(n, b, due) }) })
+		p.done.Go(func() {
+			p.relay(client, server, func(n int, b []byte) bool { p.request(n, b, due); return true })
+		})
+		p.done.Go(func() {
+			p.relay(server, client, func(n int, b []byte) bool { return p.answer(n, b, due) })
+		})
 	}
 }
 

@@ -73,7 +73,8 @@ func need(tb testing.TB) {
 func newServer(tb testing.TB, port int) *Server {
 	tb.Helper()
 	home := tb.TempDir()
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), home: home, Dir: filepath.Join(home, "data")}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), home: home,
+		Dir: filepath.Join(home, "data")}
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
@@ -97,20 +98,24 @@ func (s *Server) configure(tb testing.TB, o Options, lines ...string) {
 	config := append([]string{
 		"tickTime=" + strconv.FormatInt(o.tick().Milliseconds(), 10),
 		"initLimit=50", "syncLimit=20", "dataDir=" + s.Dir,
-		"admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0", "autopurge.purgeInterval=0", "preAllocSize=1024",
+		"admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0",
+		"autopurge.purgeInterval=0", "preAllocSize=1024",
 	}, slices.Concat(lines, o.Lines)...)
 	if !o.OwnBounds {
 		config = append(config, "minSessionTimeout=400", "maxSessionTimeout=120000")
 	}
 	logging := []string{
 		// What is said of every connection and of every one that ends is left out.
-		"log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=ERROR", "log4j.logger.org.apache.zookeeper.server.ZooKeeperServer=ERROR",
+		"log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=ERROR",
+		"log4j.logger.org.apache.zookeeper.server.ZooKeeperServer=ERROR",
 		"log4j.rootLogger=WARN, FILE", "log4j.appender.FILE=org.apache.log4j.FileAppender",
-		"log4j.appender.FILE.File=" + s.logFile(), "log4j.appender.FILE.layout=org.apache.log4j.PatternLayout",
+		"log4j.appender.FILE.File=" + s.logFile(),
+		"log4j.appender.FILE.layout=org.apache.log4j.PatternLayout",
 		"log4j.appender.FILE.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} %m%n",
 	}
 	for name, content := range map[string][]string{"zoo.cfg": config, "log4j.properties": logging} {
-		if err := os.WriteFile(filepath.Join(s.home, name), []byte(strings.Join(content, "\n")+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.home, name), []byte(strings.Join(content, "\n")+"\n"),
+			0o600); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -131,8 +136,10 @@ func (s *Server) launch(tb testing.TB) {
 func (s *Server) run(tb testing.TB, option string) {
 	tb.Helper()
 	cmd := exec.Command("java", option,
-		"-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true",
-		"-Dzookeeper.forceSync=yes", "-Dzookeeper.jmx.log4j.disable=true", "-Dlog4j.configuration=file:"+filepath.Join(s.home, "log4j.properties"),
+		"-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+		"-Djava.net.preferIPv4Stack=true",
+		"-Dzookeeper.forceSync=yes", "-Dzookeeper.jmx.log4j.disable=true", "-Dlog4j.configuration=file:"+
+			filepath.Join(s.home, "log4j.properties"),
 		"-cp", classPath, mainClass, filepath.Join(s.home, "zoo.cfg"))
 	cmd.Dir = s.home
 	s.Process = proctest.Start(tb, cmd)

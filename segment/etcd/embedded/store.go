@@ -1,12 +1,14 @@
-// Package embedded keeps the numbers of package segment in an etcd that runs inside the user's process, on a folder, so that a
-// machine with nothing but Go has a store. It is the etcd of package coord/etcd/embedded, which says what it is for and what it is not;
-// worker IDs and numbers can share a folder.
+// Package embedded keeps the numbers of package segment in an etcd that runs inside the user's
+// process, on a folder, so that a machine with nothing but Go has a store. It is the etcd of
+// package coord/etcd/embedded, which says what it is for and what it is not; worker IDs and numbers
+// can share a folder.
 //
 // As a URL for segment.Open, with this package imported for its side effect:
 //
 //	embed:///var/lib/orders/ids?namespace=orders
 //
-// The namespace is "default" if it is not given. The option failover is that of package segment/etcd.
+// The namespace is "default" if it is not given. The option failover is that of package
+// segment/etcd.
 package embedded
 
 import (
@@ -30,15 +32,16 @@ func init() { segment.Register(scheme, open) }
 // Options are the settings of [New] beyond folder and namespace. The zero Options works.
 type Options etcd.Options
 
-// Store keeps the numbers in the etcd of a folder. It is safe for concurrent use. It implements segment.Creator.
+// Store keeps the numbers in the etcd of a folder. It is safe for concurrent use. It implements
+// segment.Creator.
 type Store struct {
 	*etcd.Store
 	server *coordembedded.Coordinator
 }
 
-// New returns a store in a namespace of the etcd in the folder dir. It makes the folder if need be, starts the server there
-// unless another process runs it already, and returns when the server answers. Errors wrap [segment.ErrInvalidConfig] if the
-// namespace or the folder is wrong.
+// New returns a store in a namespace of the etcd in the folder dir. It makes the folder if need be,
+// starts the server there unless another process runs it already, and returns when the server
+// answers. Errors wrap [segment.ErrInvalidConfig] if the namespace or the folder is wrong.
 func New(ctx context.Context, dir, namespace string, o Options) (*Store, error) {
 	server, err := coordembedded.New(ctx, dir, namespace, coordembedded.Options{Logger: o.Logger})
 	if err != nil {
@@ -54,8 +57,8 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Store, error) 
 	return &Store{s, server}, nil
 }
 
-// Close ends what the store has under way. If the server runs here it ends, and another process that uses the folder starts it
-// again.
+// Close ends what the store has under way. If the server runs here it ends, and another process
+// that uses the folder starts it again.
 func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.server.Close()) }
 
 // open makes a store from a URL.
@@ -77,7 +80,8 @@ func parse(u *driver.URL, goos string) (dir, namespace string, o Options, err er
 		return "", "", o, err
 	}
 	if len(u.Hosts) > 0 || u.User != nil || u.Path == "" || u.Path == "/" {
-		return "", "", o, fmt.Errorf("write %s:///folder with three slashes and the absolute path of a folder, and without a user", scheme)
+		return "", "", o, fmt.Errorf("write %s:///folder with three slashes and the absolute path of a "+
+			"folder, and without a user", scheme)
 	}
 	if _, o.Skip, err = sqlsegment.ParseSafety(u); err != nil {
 		return "", "", o, err

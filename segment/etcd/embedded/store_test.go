@@ -41,7 +41,8 @@ func TestSuite(t *testing.T) {
 	segmenttest.Run(t, open)
 }
 
-// TestRestarted: the numbers go on when the server has ended and is started again, and so does a program that has joined it.
+// TestRestarted: the numbers go on when the server has ended and is started again, and so does a
+// program that has joined it.
 func TestRestarted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ids")
 	first, err := New(within(t), dir, "orders", Options{})
@@ -78,8 +79,10 @@ func TestRestarted(t *testing.T) {
 
 // TestURL: what is wrong with a URL is said.
 func TestURL(t *testing.T) {
-	for _, bad := range []string{"embed://host/dir", "embed:///", "embed:///x?ttl=5s", "embed:///x?failover=no", "embed:///x?namespace=a%0Ab"} {
-		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
+	for _, bad := range []string{"embed://host/dir", "embed:///", "embed:///x?ttl=5s",
+		"embed:///x?failover=no", "embed:///x?namespace=a%0Ab"} {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err,
+			segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -1,6 +1,7 @@
 //go:build apiserver
 
-// The apiserver command is a real Kubernetes API server, built from source for the tests of coord/kubernetes.
+// The apiserver command is a real Kubernetes API server, built from source for the tests of
+// coord/kubernetes.
 package main
 
 import (

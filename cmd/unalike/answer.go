@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
+)
+
+const (
+	// answerTime is how long an operator waits for the answer to one call.
+	answerTime = 15 * time.Second
+	// quietTime is how long nothing is said about what is being waited for.
+	quietTime = logs.Quiet
+)
+
+// waits are how long things may take. Tests have their own.
+type waits struct{ answer, quiet, dial time.Duration }
+
+// whileWaiting runs f, and tell as well if f takes longer than quiet. When it returns,
+// both have ended.
+func whileWaiting(quiet time.Duration, tell, f func()) {
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		overdue := time.NewTimer(quiet)
+		defer overdue.Stop()
+		select {
+		case <-overdue.C:
+			tell()
+		case <-done:
+		}
+	}()
+	f()
+	close(done)
+	<-over
+}
+
+// caller makes an operator's calls to a back end. None takes for ever, and somebody who
+// waits is told what for. The drivers' calls have no end of their own.
+type caller struct {
+	waits
+	tell  func() // says what is being waited for
+	once  bool   // only the first call is told of: later on, the screen shows more
+	asked bool
+}
+
+// ask makes a call. If it may change something, the error when no answer comes in time
+// says what that means.
+func (k *caller) ask(ctx context.Context, changes bool, call func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, k.answer)
+	defer cancel()
+	tell := k.tell
+	if k.once && k.asked {
+		tell = func() {}
+	}
+	k.asked = true
+	var err error
+	whileWaiting(k.quiet, tell, func() { err = call(bounded) })
+	overdue := bounded.Err() != nil || timedOut(err)
+	if err == nil || ctx.Err() != nil || !overdue || !changes || errors.Is(err, coord.ErrInvalid) {
+		return err
+	}
+	return fmt.Errorf("%w; the outcome is unknown, and asking again is safe", err)
+}
+
+// timedOut reports whether err is a deadline that passed: of a context, or of a
+// connection, which a client may set to the same time and see first.
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
+}
+
+// answer makes a call that returns something.
+func answer[T any](ctx context.Context, k *caller, changes bool,
+	call func(context.Context) (T, error)) (v T, err error) {
+	err = k.ask(ctx, changes, func(ctx context.Context) (err error) {
+		v, err = call(ctx)
+		return err
+	})
+	return v, err
+}
+
+// askedAdmin shows and changes a namespace with calls of an asker.
+type askedAdmin struct {
+	coord.Coordinator
+	caller *caller
+	admin  coord.Admin
+}
+
+// List implements [coord.Admin].
+func (a askedAdmin) List(ctx context.Context) ([]coord.Slot, error) {
+	return answer(ctx, a.caller, false, a.admin.List)
+}
+
+// Inspect implements [coord.Admin].
+func (a askedAdmin) Inspect(ctx context.Context) (coord.Namespace, error) {
+	return answer(ctx, a.caller, false, a.admin.Inspect)
+}
+
+// Init implements [coord.Admin].
+func (a askedAdmin) Init(ctx context.Context, s coord.Space) error {
+	return a.caller.ask(ctx, true, func(ctx context.Context) error { return a.admin.Init(ctx, s) })
+}
+
+// Quarantine implements [coord.Admin].
+func (a askedAdmin) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	return answer(ctx, a.caller, true, func(ctx context.Context) (time.Time, error) {
+		return a.admin.Quarantine(ctx, until)
+	})
+}
+
+// Retire implements [coord.Admin].
+func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
+	return a.caller.ask(ctx, true, func(ctx context.Context) error {
+		return a.admin.Retire(ctx, workerID)
+	})
+}
+
+// Lower implements [coord.Admin].
+func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
+	return answer(ctx, a.caller, true, a.admin.Lower)
+}
+
+// asked is c with an operator's calls made by k. It can do what c can, so that also
+// follow.Namespace waits for no single call for ever.
+func asked(c coord.Coordinator, k *caller) coord.Coordinator {
+	if a, ok := c.(coord.Admin); ok {
+		return askedAdmin{c, k, a}
+	}
+	return c
+}

@@ -1,0 +1,61 @@
+// Package spelling finds the word that was meant where another one was written.
+package spelling
+
+import "strings"
+
+// Word returns the word of known that s is most like, or "" if none differs from it by
+// at most so many bytes that were added, left out, replaced, or swapped with the next.
+func Word(s string, known []string, most int) string {
+	if len(s) > 40 {
+		return ""
+	}
+	found := ""
+	for _, word := range known {
+		if d := distance(s, word); d <= most && d < len(word) {
+			most, found = d-1, word
+		}
+	}
+	return found
+}
+
+// Mistyped is by how many letters a word may differ from the one that was meant.
+const Mistyped = 2
+
+// DidYouMean asks whether the word of known was meant that s is most like; "" if there is none.
+func DidYouMean(s string, known []string) string {
+	if meant := Word(strings.ToLower(s), known, Mistyped); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return ""
+}
+
+// Key is Word for a key of a file: they are in lower case, and have underscores.
+func Key(s string, known []string, most int) string {
+	return Word(strings.ToLower(strings.ReplaceAll(s, "-", "_")), known, most)
+}
+
+// distance is how many bytes have to be added, removed or replaced to make a into b, where two
+// neighbours that were swapped count once.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := range len(a) {
+		for j := range len(b) {
+			cost := rows[i][j]
+			if a[i] != b[j] {
+				cost++
+			}
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = min(cost, rows[i][j+1]+1, rows[i+1][j]+1)
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,218 @@
+package sqlsegmenttest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Run has tests on one server, which lacks a key afterwards.
+func Run(t *testing.T, d *Database, server Server) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *Database)
+	}{
+		{"round trips", roundTrips},
+		{"advance race", advanceRace},
+		{"all tags", allTags},
+		{"misfits", misfits},
+		{"delayed return", delayedReturn},
+		{"silent", silent},
+		{"set back", setBack},
+		{"failed back", failedBack},
+		{"moved", moved},
+		{"skipped", skipped},
+		{"races", races},
+		{"frozen look", func(t *testing.T, d *Database) { frozenLook(t, d, server) }},
+		{"damaged", damaged},
+		{"two rows", twoRows},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+	}
+}
+
+// roundTrips counts what calls are on the wire: a take is one, also of the tag's own step.
+func roundTrips(t *testing.T, d *Database) {
+	d.Create(t, "trips", 1)
+	w := &Wire{}
+	s := d.Open(t, w, 0)
+	if _, err := s.Tags(Within(t)); err != nil { // connects
+		t.Fatal(err)
+	}
+	for what, call := range map[string]struct {
+		most int
+		do   func(ctx context.Context) error
+	}{
+		"New and Close": {3, func(ctx context.Context) error { // connecting, and a look at the server
+			q, err := segment.New(ctx, s, "trips", segment.Config{Logger: slog.New(slog.DiscardHandler)})
+			if err == nil {
+				defer q.Close(ctx)
+			}
+			return err
+		}},
+		"Take":       {1, func(ctx context.Context) error { return take(ctx, s, "trips", 10) }},
+		"its step":   {1, func(ctx context.Context) error { return take(ctx, s, "trips", 0) }},
+		"GiveBack":   {2, func(ctx context.Context) error { return giveBack(ctx, s, "trips") }},
+		"Advance":    {3, func(ctx context.Context) error { return s.Advance(ctx, "trips", 1000) }},
+		"Tag":        {1, func(ctx context.Context) error { _, err := s.Tag(ctx, "trips"); return err }},
+		"AdvanceAll": {4, func(ctx context.Context) error { return s.AdvanceAll(ctx, 1) }},
+	} {
+		w.Trips()
+		if err := call.do(Within(t)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := w.Trips(); n > call.most {
+			t.Errorf("%s is %d round trips; want %d at most", what, n, call.most)
+		}
+	}
+}
+
+// take is Take whose range is of no interest.
+func take(ctx context.Context, s Store, tag string, step int64) error {
+	_, err := s.Take(ctx, tag, step)
+	return err
+}
+
+// giveBack is GiveBack of what nobody has taken.
+func giveBack(ctx context.Context, s Store, tag string) error {
+	_, err := s.GiveBack(ctx, tag, segment.Range{First: 0, Last: 0})
+	return err
+}
+
+// advanceRace raises a tag beside programs that take ranges of it: what was done does not say that
+// it was not.
+func advanceRace(t *testing.T, d *Database) {
+	other, s := d.Create(t, "race", 1), d.Store(t)
+	stop, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for stop.Err() == nil {
+			_ = take(stop, other, "race", 10)
+		}
+	})
+	for i := range int64(50) {
+		if err := s.Advance(Within(t), "race", (i+1)*1_000_000); err != nil {
+			t.Error(err)
+		}
+	}
+	end()
+	running.Wait()
+}
+
+// allTags raises all tags at once, which says of all of them that they are where they should be. A
+// damaged one stays as it is.
+func allTags(t *testing.T, d *Database) {
+	for i := range 20 {
+		d.Create(t, fmt.Sprint("every", i), 1)
+	}
+	running := d.Store(t)
+	WantTake(t, running, "every1", 1)
+	d.Exec(t, "UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'every19'", elsewhere("every0"), away)
+	WantRefused(t, running, "every1", segment.ErrStoreChanged, "")
+	w := &Wire{}
+	if err := d.Open(t, w, 0).AdvanceAll(Within(t), 500); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Trips(); n > 10 {
+		t.Errorf("raising all tags is %d round trips, with connecting", n)
+	}
+	WantTake(t, running, "every1", 511)
+	WantTake(t, running, "every0", 501)
+	WantTake(t, d.Store(t), "every18", 501)
+	if tag, err := running.Tag(Within(t), "every19"); tag.Next != -5 || tag.Damage == nil {
+		t.Errorf("the damaged tag: %+v, %v", tag, err)
+	}
+	d.Exec(t, "DELETE FROM leaf_alloc WHERE biz_tag = 'every19'")
+}
+
+// misfits has columns that are not those of the table: it is said, at once, and when that is mended
+// the program goes on.
+func misfits(t *testing.T, d *Database) {
+	s := d.Create(t, "misfit", 1)
+	WantTake(t, s, "misfit", 1)
+	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN biz_tag TO other")
+	WantRefused(t, s, "misfit", segment.ErrInvalidConfig, "CREATE TABLE")
+	_, err := s.Tags(Within(t))
+	WantErr(t, "Tags", err, segment.ErrInvalidConfig, "CREATE TABLE")
+	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN other TO biz_tag")
+	WantTake(t, s, "misfit", 11)
+	d.Exec(t, d.Retype+"numeric(20,2)")
+	WantRefused(t, d.Store(t), "misfit", segment.ErrInvalidConfig, "whole numbers")
+	d.Exec(t, d.Retype+"bigint")
+	WantTake(t, s, "misfit", 21)
+}
+
+// delayedReturn has the network do its worst: the statement that gives a rest back is delayed, its
+// connection is lost, and somebody takes a range before it arrives. A store that had sent it again
+// would give that range out twice: the second attempt is done, somebody takes exactly that rest,
+// and then the first one arrives.
+func delayedReturn(t *testing.T, d *Database) {
+	other := d.Create(t, "aba", 1)
+	p := proxytest.Start(t, d.Addr)
+	s := d.Open(t, (&Wire{}).To(p.Addr), 0)
+	WantTake(t, s, "aba", 1)
+	held := proxytest.NewHeld(func(request []byte) bool {
+		return bytes.Contains(request, []byte("UPDATE")) && bytes.Contains(request, []byte("max_id = 11"))
+	})
+	p.HoldBack(held)
+	done, err := s.GiveBack(Within(t), "aba", segment.Range{First: 6, Last: 10})
+	<-held.Caught()
+	if done || err == nil {
+		t.Errorf("GiveBack whose connection was lost: %v, %v; want an unknown outcome", done, err)
+	}
+	a, err := other.Take(Within(t), "aba", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Eventually(t, "the server has answered", func() bool { return held.Answer() != "" })
+	d.Exec(t, d.Idle)
+	b, err := other.Take(Within(t), "aba", 5)
+	if err != nil || b.First <= a.Last {
+		t.Errorf("%v was handed out, and then %v, %v", a, b, err)
+	}
+}
+
+// races has takes fail as in a dead lock: what was not done is done again.
+func races(t *testing.T, d *Database) {
+	s := d.Create(t, "races", 1)
+	d.Exec(t, d.Race...)
+	defer d.Exec(t, d.Calm)
+	for i := range int64(10) {
+		WantTake(t, s, "races", 1+10*i)
+	}
+}
+
+// frozenLook has the first call of a store meet a frozen server, and never end: other calls end
+// with their contexts all the same.
+func frozenLook(t *testing.T, d *Database, server Server) {
+	s := d.Store(t)
+	server.Freeze(t)
+	defer server.Thaw(t)
+	forever, give := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := s.Tags(forever); first <- err }()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	go func() { second <- take(ctx, s, "look", 10) }()
+	select {
+	case err := <-second:
+		WantErr(t, "Take while the server is frozen", err, context.DeadlineExceeded, "")
+	case <-time.After(15 * time.Second):
+		t.Error("Take with a context of 500 ms has not returned after 15 s")
+	}
+	give()
+	if err := <-first; err == nil {
+		t.Error("the tags of a frozen server were read")
+	}
+}
