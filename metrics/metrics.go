@@ -150,7 +150,8 @@ func (m *Metrics) entry(name string) *generator {
 	}
 	e := &generator{calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: callDurationName, Help: callDurationHelp, Buckets: m.buckets,
-	}, []string{"generator", "op", "result"}).MustCurryWith(prometheus.Labels{"generator": name}).(*prometheus.HistogramVec)}
+	}, []string{"generator", "op", "result"}).
+		MustCurryWith(prometheus.Labels{"generator": name}).(*prometheus.HistogramVec)}
 	m.generators[name] = e
 	return e
 }

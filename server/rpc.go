@@ -35,8 +35,10 @@ func (s *Server) routesRPC() error {
 	errs := connect.NewErrorWriter(options...)
 	_, service := unalikev1connect.NewIDServiceHandler(rpc{s}, options...)
 	for procedure, issues := range map[string]bool{
-		unalikev1connect.IDServiceGenerateProcedure: true, unalikev1connect.IDServiceNumbersProcedure: true,
-		unalikev1connect.IDServiceDecodeProcedure: false, unalikev1connect.IDServiceLayoutProcedure: false,
+		unalikev1connect.IDServiceGenerateProcedure: true,
+		unalikev1connect.IDServiceNumbersProcedure:  true,
+		unalikev1connect.IDServiceDecodeProcedure:   false,
+		unalikev1connect.IDServiceLayoutProcedure:   false,
 	} {
 		s.procedure(route{pattern: procedure, right: Generate, issues: issues}, errs, service)
 	}

@@ -127,7 +127,7 @@ func (m *move) checkHorizon(end Ending) error {
 		last = end.lost
 	}
 	near := last.Add(-own)
-	if end.MaxHorizon <= own || !spelling.After(time.UnixMicro(clock.System().UnixMicro())) {
+	if end.MaxHorizon <= own || !near.After(time.UnixMicro(clock.System().UnixMicro())) {
 		return nil
 	}
 	return invalid("the old namespace was declared with windows of up to %v, and its last one ends "+

@@ -22,6 +22,9 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
+// project is where the project lives.
+const project = "https://github.com/unalike-id/unalike"
+
 const (
 	// user is who runs in a container: nobody's user ID on a machine.
 	user = 65532
@@ -159,7 +162,7 @@ func labels(s stamp) map[string]string {
 	const name = "org.opencontainers.image."
 	return map[string]string{
 		name + "title": "unalike", name + "description": "Unique Snowflake IDs over HTTP and gRPC",
-		name + "source": "https://github.com/unalike-id/unalike", name + "documentation": "https://github.com/unalike-id/unalike/blob/main/docs/operating.md",
+		name + "source": project, name + "documentation": project + "/blob/main/docs/operating.md",
 		name + "licenses": "Apache-2.0", name + "version": s.version, name + "revision": s.commit,
 		name + "created": s.at.Format(time.RFC3339),
 	}
