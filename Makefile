@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants frozen fuzz model bench bench-quick bench-smoke pictures tidy ci
+.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-quick bench-smoke pictures tidy ci
 # A step after the other, however make is called: what measures time does not share the machine with a compiler.
 .NOTPARALLEL:
 
@@ -21,7 +21,7 @@ build: ## Build the command line tool into bin/unalike
 STEPS = @scripts/summary $(MAKE) --no-print-directory -k
 TEST := step-format step-servers step-test
 REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-race step-mutants step-faults-test step-faults step-deploy step-bench
-.PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
+.PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants
 
 test: ## Run the tests on real servers, and look at the format: five minutes on two cores
 	$(STEPS) $(TEST)
@@ -41,7 +41,7 @@ FAULTSET := -short
 TIMEOUT = $(or $(LONG),-timeout=30m)
 full: ## Run every check in full length, and all mutants, also beside a busy machine: hours
 	UNALIKE_FULL=1 UNALIKE_SEEDS=$${UNALIKE_SEEDS:-100} scripts/summary $(MAKE) --no-print-directory -k SIZE=full LONG="-timeout=60m" FAULTSET= MUTANTS= \
-		$(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
+		$(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants
 
 # What waits costs nothing: many tests side by side. In CI nothing comes from the cache of an earlier run.
 FRESH := $(if $(or $(UNALIKE_STRICT),$(LONG)),-count=1)
@@ -89,8 +89,6 @@ step-mutants: # check: tests that notice nothing; of files that have changed, th
 	@scripts/step "mutants" $(GO) run ./internal/mutants $(MUTANTS)
 step-busy-mutants: # the loops leave the mutants a third of two cores
 	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(GO) run ./internal/mutants
-step-frozen:
-	@scripts/step "frozen mutants" $(MAKE) --no-print-directory frozen
 
 left-out: ## List the tests that make test leaves out, and why
 	@grep -rnE 'fulltest\.Long\(|testing\.Short\(\)' --include='*.go' . | grep -v 'fulltest/fulltest'
@@ -139,9 +137,6 @@ faults: ## Run the fault suite on real servers: up to an hour and a half; ten mi
 
 mutants: ## Break the code in known ways, and demand that the test named for each notices: minutes
 	$(GO) run ./internal/mutants
-
-frozen: ## The same with the mutants of before, whose text may be gone: they judge which tests may go; an hour
-	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants/frozen -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
 
 fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
 	@scripts/fuzz
