@@ -31,9 +31,8 @@ func (g Grant) MarshalText() ([]byte, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	//mutant:grant-text-end
 	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d notBefore=%d "+
-		"notAfter=%d token=%q",
+		"notAfter=%d token=%q", //mutant:grant-text-end
 		grantVersion, g.WorkerID, g.Generation, g.NotBefore, g.NotAfter, g.Token), nil
 }
 

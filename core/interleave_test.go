@@ -195,7 +195,7 @@ func TestCallDuringSwap(t *testing.T) {
 		result <- err
 	}()
 	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)],
-		[]byte("(*stripe).settle(")); {
+		[]byte("(*stripe).awaitTerm(")); {
 		select {
 		case err := <-result:
 			t.Fatalf("the call did not wait for the swap: %v", err)

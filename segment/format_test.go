@@ -181,6 +181,7 @@ func ExampleFormat() {
 	_, err = f.Text(month, 1_000_000)
 	fmt.Println(err)
 	// Output:
-	// 2026-11-000042 <nil> 2026-11-01 42 <nil> segment: the numbers of the tag are used up: number
-	// 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
+	// 2026-11-000042 <nil>
+	// 2026-11-01 42 <nil>
+	// segment: the numbers of the tag are used up: number 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
 }

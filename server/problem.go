@@ -72,8 +72,8 @@ func (p *problem) after() string { return strconv.Itoa(int(math.Ceil(p.retry.Sec
 // challenge asks for a token if one is needed.
 func (p *problem) challenge(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
+		// Chromium reads one of each line.
 		//mutant:challenges
-		// Chromium reads one of each line
 		h["Www-Authenticate"] = []string{`Basic realm="unalike"`, `Bearer realm="unalike"`}
 	}
 }

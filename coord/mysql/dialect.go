@@ -15,10 +15,8 @@ import (
 // server that is read-only, which some users may write nevertheless, asking for the number is an
 // error.
 const (
-	//mutant:mysql-read-only
-	//mutant:mysql-gtid
-	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 " +
-		"@@gtid_executed */)"
+	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), " + //mutant:mysql-read-only
+		"/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)" //mutant:mysql-gtid
 )
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.

@@ -102,10 +102,9 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
 		Lease: opts.Lease, Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: maxHorizon,
 		ShortOnly: "the option horizon says how long a state file that was lost is waited out",
-		//mutant:static-forgets
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: opts.State != "" &&
-			!opts.AcceptFresh,
-		Clock: common.Clock, Logger: common.Logger,
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Endless: true,
+		Forgets: opts.State != "" && !opts.AcceptFresh, //mutant:static-forgets
+		Clock:   common.Clock, Logger: common.Logger,
 	})
 	if err != nil {
 		return nil, err

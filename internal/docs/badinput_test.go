@@ -113,6 +113,22 @@ func saidIn(t *testing.T, folders []string) *said {
 	return s
 }
 
+// constant is the text of an expression of literals alone, which may stand in several lines.
+func constant(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		x, first := constant(e.X)
+		y, second := constant(e.Y)
+		return x + y, first && second && e.Op == token.ADD
+	}
+	return "", false
+}
+
 func (s *said) read(t *testing.T, path string) {
 	t.Helper()
 	source, err := os.ReadFile(path)
@@ -128,8 +144,8 @@ func (s *said) read(t *testing.T, path string) {
 		texts := []string{
 			string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset])}
 		ast.Inspect(decl, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if text, err := strconv.Unquote(lit.Value); err == nil {
+			if e, ok := n.(ast.Expr); ok {
+				if text, ok := constant(e); ok {
 					texts = append(texts, text)
 				}
 			}

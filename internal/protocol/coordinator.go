@@ -38,6 +38,8 @@ type Settings struct {
 	SkewBound time.Duration
 	// OneMachine says that there is one clock, and none to compare it with.
 	OneMachine bool
+	// Endless says that a lease ends with the process that has it, and not before.
+	Endless bool
 	// ServerClock says that the back end has a clock, see [Session.Time].
 	ServerClock bool
 	// Forgets says that the back end may lose all that it has and look as if it were new: a

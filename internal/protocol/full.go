@@ -24,7 +24,7 @@ func (a *acquisition) full(ctx context.Context) error {
 		return cmp.Compare(x.Changed, y.Changed)
 	})
 	leases := a.s.Leases(ctx, oldest)
-	if len(leases) == 0 && len(oldest) > 0 { //mutant:leases-unread
+	if len(leases) == 0 && len(oldest) > 0 && !a.set.Endless { //mutant:leases-unread
 		return fmt.Errorf("%d of %d worker IDs are held, and when their leases end could not be read: %w",
 			full.InUse, full.Capacity, cmp.Or(ctx.Err(), errUnread))
 	}

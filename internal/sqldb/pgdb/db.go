@@ -17,9 +17,10 @@ const (
 	Now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 	// Lineage names the server's history. The timeline is in the names of files: that in pg_control
 	// lags behind a promotion.
-	//mutant:pg-lineage
-	Lineage = "((SELECT system_identifier FROM pg_control_system()) || '/' || " +
-		"substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))"
+	Lineage = "(" + systemID + " || '/' || " + timeline + ")" //mutant:pg-lineage
+
+	systemID = "(SELECT system_identifier FROM pg_control_system())"
+	timeline = "substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8)"
 )
 
 // Risks are the settings with which a server may lose what it has confirmed.
@@ -30,8 +31,7 @@ var Risks = []sqldb.Risk{{
 }, {
 	Name: "full_page_writes", If: "current_setting('full_page_writes') = 'off'",
 	Says: "the PostgreSQL server has full_page_writes off, with which a crash of its " +
-		"machine damages " +
-		"what it has stored; set it to on",
+		"machine damages what it has stored; set it to on",
 }}
 
 // DB is a database that a pool is connected to, which was prepared.
