@@ -80,8 +80,10 @@ func BenchmarkBaseline(b *testing.B) {
 // nothing else to do.
 func spin(b *testing.B) {
 	layout := core.DefaultLayout()
-	c, scale := clock.System(), clock.Scale{Epoch: layout.Epoch.UnixMicro(),
-		Unit: layout.Unit.Microseconds()}
+	c, scale := clock.System(), clock.Scale{
+		Epoch: layout.Epoch.UnixMicro(),
+		Unit:  layout.Unit.Microseconds(),
+	}
 	last := int64(layout.SequencesPerTick()) - 1
 	var tick, sequence int64
 	for b.Loop() {

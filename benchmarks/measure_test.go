@@ -13,11 +13,15 @@ import (
 
 var (
 	// wide is a layout whose ceiling nothing reaches.
-	wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
-		WorkerBits: 4, SequenceBits: 18}
+	wide = core.Layout{
+		Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
+		WorkerBits: 4, SequenceBits: 18,
+	}
 	// widest has even more IDs in a tick, for calls that take many.
-	widest = core.Layout{Epoch: wide.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 1,
-		SequenceBits: 21}
+	widest = core.Layout{
+		Epoch: wide.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 1,
+		SequenceBits: 21,
+	}
 )
 
 // ceiling is how many IDs a second a layout has for each worker ID.

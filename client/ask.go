@@ -120,8 +120,10 @@ func (c *Client) compare(e *endpoint, space string) error {
 
 // call makes a request and returns the body of the reply.
 func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error) {
-	msg, err := proto.Marshal(&unalikev1.GenerateRequest{Generator: c.o.Generator,
-		Count: uint32(count)})
+	msg, err := proto.Marshal(&unalikev1.GenerateRequest{
+		Generator: c.o.Generator,
+		Count:     uint32(count),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: Generator: %w", ErrRefused, err)
 	}

@@ -138,8 +138,10 @@ type Client struct {
 func New(urls []string, o Options) (*Client, error) {
 	c := &Client{o: o, clock: clock.System()}
 	if c.o.HTTP == nil {
-		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
-			ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
+		c.own = &http.Client{Transport: &http.Transport{
+			Proxy:             http.ProxyFromEnvironment,
+			ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		}}
 		c.o.HTTP = c.own
 	}
 	direct := *c.o.HTTP
@@ -160,8 +162,10 @@ func New(urls []string, o Options) (*Client, error) {
 			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, "+
 				"and no password: that goes into Token", ErrInvalidConfig, i+1)
 		}
-		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure,
-			host: u.Host})
+		c.servers = append(c.servers, &endpoint{
+			url:  strings.TrimSuffix(u.String(), "/") + procedure,
+			host: u.Host,
+		})
 	}
 	c.turn = int(turns.Add(1) % uint32(len(c.servers))) //mutant:client-spread
 	c.life, c.cut = context.WithCancel(context.Background())

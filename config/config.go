@@ -66,7 +66,8 @@ func (c Config) Start(ctx context.Context) (*Generator, error) {
 
 // open opens the coordinator, and makes a generator on it.
 func (c Config) open(ctx context.Context,
-	generator func(coord.Coordinator, core.Config) (*core.Generator, error)) (*Generator, error) {
+	generator func(coord.Coordinator, core.Config) (*core.Generator, error),
+) (*Generator, error) {
 	if c.Coordinator == "" {
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of "+
 			"the file, or in %s", envName(keyCoordinator))

@@ -29,7 +29,8 @@ var keptFiles = struct {
 // openShared opens the coordinator of a URL, or if it has a state file, returns the one that is
 // open already. Call release in place of Close, once.
 func openShared(ctx context.Context, rawURL string,
-	o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
+	o coord.OpenOptions,
+) (c coord.Coordinator, release func() error, err error) {
 	if o.State == "" {
 		if c, err = coord.Open(ctx, rawURL, o); err != nil {
 			return nil, nil, err
@@ -47,7 +48,8 @@ func openShared(ctx context.Context, rawURL string,
 // joinKept opens the coordinator or waits until it has been opened. It reports that it should be
 // called again if who has opened it gave up.
 func joinKept(ctx context.Context, rawURL string,
-	o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
+	o coord.OpenOptions,
+) (c coord.Coordinator, release func() error, again bool, err error) {
 	file, like := filepath.Clean(o.State), o
 	like.Logger = nil
 	keptFiles.Lock()

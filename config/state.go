@@ -42,8 +42,10 @@ func (c Config) OpenOptions(rawURL, from string) (coord.OpenOptions, error) {
 				"same in both", from, quote(there)))
 	}
 	o.State = cmp.Or(c.State, there)
-	o.Lease = coord.LeaseConfig{TTL: c.Lease.TTL, Horizon: c.Lease.Horizon,
-		RenewEvery: c.Lease.RenewEvery}
+	o.Lease = coord.LeaseConfig{
+		TTL: c.Lease.TTL, Horizon: c.Lease.Horizon,
+		RenewEvery: c.Lease.RenewEvery,
+	}
 	if err := local.CheckFile(o.State); err != nil && c.State != "" {
 		return o, c.badState(err)
 	} else if err != nil {

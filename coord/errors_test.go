@@ -16,26 +16,38 @@ func TestErrors(t *testing.T) {
 		err, sentinel error
 		want          string
 	}{
-		{&NoWorkerIDError{Namespace: "n", Capacity: 4, InUse: 4}, ErrNoWorkerID,
+		{
+			&NoWorkerIDError{Namespace: "n", Capacity: 4, InUse: 4}, ErrNoWorkerID,
 			`coord: no free worker ID in namespace "n": 4 of 4 are held; stop a holder, widen the share, ` +
-				`or use a layout with more worker bits`},
-		{&NoWorkerIDError{Namespace: "n", Capacity: 4, InUse: 4, Soonest: at}, ErrNoWorkerID,
+				`or use a layout with more worker bits`,
+		},
+		{
+			&NoWorkerIDError{Namespace: "n", Capacity: 4, InUse: 4, Soonest: at}, ErrNoWorkerID,
 			`coord: no free worker ID in namespace "n": 4 of 4 are held; the next is free at ` +
 				`2026-11-21T01:00:00.5Z unless it is renewed; stop a holder, widen the share, or ` +
 				`use a layout ` +
-				`with more worker bits`},
+				`with more worker bits`,
+		},
 		{&QuarantinedError{Namespace: "n", Until: at}, ErrQuarantined, `coord: namespace quarantined: ` +
 			`nothing is granted in namespace "n" before 2026-11-21T01:00:00.5Z; service resumes by itself`},
-		{&LayoutMismatchError{Namespace: "n", Stored: "a", Wanted: "b"}, ErrLayoutMismatch,
+		{
+			&LayoutMismatchError{Namespace: "n", Stored: "a", Wanted: "b"}, ErrLayoutMismatch,
 			`coord: layout mismatch: namespace "n" has layout a, this generator has b; use the stored ` +
-				`layout or another namespace`},
-		{&ClockSkewError{Local: at, Reference: at.Add(time.Minute), Max: time.Second}, ErrClockSkew,
+				`layout or another namespace`,
+		},
+		{
+			&ClockSkewError{Local: at, Reference: at.Add(time.Minute), Max: time.Second}, ErrClockSkew,
 			`coord: clock skew: this machine says 2026-11-21T01:00:00.5Z, the coordinator ` +
-				`2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`},
-		{&ClockSkewError{Local: at, Reference: at.Add(time.Minute), Source: "the median of the holders",
-			Max: time.Second}, ErrClockSkew,
+				`2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`,
+		},
+		{
+			&ClockSkewError{
+				Local: at, Reference: at.Add(time.Minute), Source: "the median of the holders",
+				Max: time.Second,
+			}, ErrClockSkew,
 			`coord: clock skew: this machine says 2026-11-21T01:00:00.5Z, ` +
-				`the median of the holders 2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`},
+				`the median of the holders 2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`,
+		},
 	} {
 		if tt.err.Error() != tt.want {
 			t.Errorf("%T says\n\t%v\nwant\n\t%s", tt.err, tt.err, tt.want)
@@ -45,8 +57,10 @@ func TestErrors(t *testing.T) {
 		if !errors.Is(wrapped, tt.sentinel) || !errors.Is(wrapped, client) {
 			t.Errorf("%v is not both %v and %v", wrapped, tt.sentinel, client)
 		}
-		for _, other := range []error{ErrNoWorkerID, ErrLeaseLost, ErrQuarantined, ErrLayoutMismatch,
-			ErrClockSkew, ErrInvalid, ErrClosed} {
+		for _, other := range []error{
+			ErrNoWorkerID, ErrLeaseLost, ErrQuarantined, ErrLayoutMismatch,
+			ErrClockSkew, ErrInvalid, ErrClosed,
+		} {
 			if !errors.Is(tt.sentinel, other) && errors.Is(wrapped, other) {
 				t.Errorf("%v is also %v", wrapped, other)
 			}

@@ -41,8 +41,10 @@ func (m *inMemory) Acquire(ctx context.Context, req coord.Request) (g coord.Gran
 	if free < 0 {
 		return g, coord.ErrNoWorkerID
 	}
-	g = coord.Grant{WorkerID: free, Generation: g.Generation + 1, Token: req.Token,
-		NotBefore: g.NotAfter}
+	g = coord.Grant{
+		WorkerID: free, Generation: g.Generation + 1, Token: req.Token,
+		NotBefore: g.NotAfter,
+	}
 	g.NotAfter = max(g.NotBefore, min(req.Until, req.LastTick))
 	m.slots[free] = slot{req, g, time.Now().Add(req.TTL)}
 	return g, nil

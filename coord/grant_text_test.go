@@ -15,8 +15,10 @@ const goldenGrant = `unalike-grant v1 worker=7 generation=3 notBefore=89120000 n
 	`token="4XTFQVZ2 \"ä\""`
 
 func TestGrantText(t *testing.T) {
-	want := Grant{WorkerID: 7, Generation: 3, Token: `4XTFQVZ2 "ä"`, NotBefore: 89120000,
-		NotAfter: 89130000}
+	want := Grant{
+		WorkerID: 7, Generation: 3, Token: `4XTFQVZ2 "ä"`, NotBefore: 89120000,
+		NotAfter: 89130000,
+	}
 	with := want
 	with.Handle = new(int)
 	text, err := with.MarshalText()
@@ -36,8 +38,10 @@ func TestGrantText(t *testing.T) {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	largest := Grant{WorkerID: math.MaxInt32, Generation: math.MaxUint64,
-		Token: strings.Repeat("x", MaxName), NotBefore: math.MaxInt64, NotAfter: math.MaxInt64}
+	largest := Grant{
+		WorkerID: math.MaxInt32, Generation: math.MaxUint64,
+		Token: strings.Repeat("x", MaxName), NotBefore: math.MaxInt64, NotAfter: math.MaxInt64,
+	}
 	var got Grant
 	if text, err := largest.MarshalText(); err != nil || got.UnmarshalText(text) != nil ||
 		got != largest {
@@ -68,12 +72,16 @@ func TestGrantTextRefused(t *testing.T) {
 			`program that has written it, or a newer one`},
 		{golden(" v1", ""), `the text of a grant has version "worker=7" and this program reads v1; use ` +
 			`the program that has written it, or a newer one`},
-		{golden(" notAfter=89130000", ""),
-			`the text of a grant lacks the field "notAfter"; is it truncated?`},
+		{
+			golden(" notAfter=89130000", ""),
+			`the text of a grant lacks the field "notAfter"; is it truncated?`,
+		},
 		{goldenGrant + " worker=8", `the text of a grant has the field "worker" twice`},
 		{goldenGrant + " new=1 new=1", `the text of a grant has the field "new" twice`},
-		{golden("worker=7", "worker=07x"),
-			`the text of a grant has the field worker=07x: strconv.Atoi: parsing "07x": invalid syntax`},
+		{
+			golden("worker=7", "worker=07x"),
+			`the text of a grant has the field worker=07x: strconv.Atoi: parsing "07x": invalid syntax`,
+		},
 		{golden("worker=7", "worker=-1"), `Grant.WorkerID is -1; a worker ID is 0 or more`},
 		{golden("generation=3", "generation=0"), `Grant.Generation is 0; it starts at 1`},
 		{golden("generation=3", "generation=-3"), `the text of a grant has the field generation=-3: ` +
@@ -83,10 +91,14 @@ func TestGrantTextRefused(t *testing.T) {
 			`Grant.NotBefore is 89120000; a window does not end before it begins`},
 		{golden(`4XTFQVZ2 \"ä\"`, ""), `Grant.Token is empty; 1 to 128 bytes are allowed`},
 		{golden(`4XTFQVZ2 `, `\n`), `Grant.Token "\n\"ä\"" contains the unprintable character U+000A`},
-		{golden(`"4XTFQVZ2 \"ä\""`, "bare"),
-			`the text of a grant has the field token=bare: invalid syntax`},
-		{golden(`"4XTFQVZ2 \"ä\""`, `"open`),
-			`the text of a grant has "token=\"open", which is not name=value with a space after it`},
+		{
+			golden(`"4XTFQVZ2 \"ä\""`, "bare"),
+			`the text of a grant has the field token=bare: invalid syntax`,
+		},
+		{
+			golden(`"4XTFQVZ2 \"ä\""`, `"open`),
+			`the text of a grant has "token=\"open", which is not name=value with a space after it`,
+		},
 		{golden(" generation", "  generation"), `which is not name=value with a space after it`},
 		{golden(" generation", "\ngeneration"), `which is not name=value with a space after it`},
 		{goldenGrant + " new", `the text of a grant has "new", which is not name=value with a ` +
@@ -104,8 +116,12 @@ func TestGrantTextRefused(t *testing.T) {
 			t.Errorf("%q is refused, and the grant is %v", tt.text, g)
 		}
 	}
-	for _, g := range []Grant{{}, {Token: "a"}, {Token: "a", Generation: 1, WorkerID: -1},
-		{Token: "a", Generation: 1, NotBefore: 5}} {
+	for _, g := range []Grant{
+		{},
+		{Token: "a"},
+		{Token: "a", Generation: 1, WorkerID: -1},
+		{Token: "a", Generation: 1, NotBefore: 5},
+	} {
 		if text, err := g.MarshalText(); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%v has the text %q, %v", g, text, err)
 		}
@@ -114,8 +130,10 @@ func TestGrantTextRefused(t *testing.T) {
 
 // FuzzGrantText: what is read is written, and read again as the same.
 func FuzzGrantText(f *testing.F) {
-	for _, seed := range []string{goldenGrant, goldenGrant + ` new="1" x=y`,
-		"unalike-grant v1 token=`a`", "unalike-grant v2", ""} {
+	for _, seed := range []string{
+		goldenGrant, goldenGrant + ` new="1" x=y`,
+		"unalike-grant v1 token=`a`", "unalike-grant v2", "",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -157,8 +175,10 @@ func FuzzGrant(f *testing.F) {
 	f.Add(0, uint64(math.MaxUint64), int64(0), int64(math.MaxInt64), "`=\\")
 	f.Add(-1, uint64(0), int64(-1), int64(-2), "")
 	f.Fuzz(func(t *testing.T, worker int, generation uint64, notBefore, notAfter int64, token string) {
-		g := Grant{WorkerID: worker, Generation: generation, NotBefore: notBefore, NotAfter: notAfter,
-			Token: token}
+		g := Grant{
+			WorkerID: worker, Generation: generation, NotBefore: notBefore, NotAfter: notAfter,
+			Token: token,
+		}
 		text, err := g.MarshalText()
 		if err != nil {
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Grant.") {

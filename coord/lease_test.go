@@ -27,11 +27,15 @@ func TestRangeWithin(t *testing.T) {
 		{in: Range{First: 4, Count: 12}, want: Range{First: 4, Count: 12}},
 		{in: Range{First: -1}, err: `WorkerIDs.First is -1; the layout has worker IDs 0 to 15`},
 		{in: Range{First: 16}, err: `WorkerIDs.First is 16; the layout has worker IDs 0 to 15`},
-		{in: Range{First: 4, Count: 13},
-			err: `WorkerIDs.Count is 13; from 4 on the layout has 12 worker IDs`},
+		{
+			in:  Range{First: 4, Count: 13},
+			err: `WorkerIDs.Count is 13; from 4 on the layout has 12 worker IDs`,
+		},
 		{in: Range{Count: -1}, err: `WorkerIDs.Count is -1; from 0 on the layout has 16 worker IDs`},
-		{in: Range{First: 1, Count: math.MaxInt},
-			err: `WorkerIDs.Count is 9223372036854775807; from 1 on the layout has 15 worker IDs`},
+		{
+			in:  Range{First: 1, Count: math.MaxInt},
+			err: `WorkerIDs.Count is 9223372036854775807; from 1 on the layout has 15 worker IDs`,
+		},
 	} {
 		got, err := tt.in.Within(16)
 		if tt.err != "" {
@@ -42,8 +46,10 @@ func TestRangeWithin(t *testing.T) {
 			t.Errorf("%+v: %+v, %v; want %+v", tt.in, got, err, tt.want)
 		}
 	}
-	for r, want := range map[Range]string{{}: "0-", {First: 3}: "3-", {First: 3, Count: 4}: "3-6",
-		{First: 3, Count: 1}: "3-3"} {
+	for r, want := range map[Range]string{
+		{}: "0-", {First: 3}: "3-", {First: 3, Count: 4}: "3-6",
+		{First: 3, Count: 1}: "3-3",
+	} {
 		if r.String() != want {
 			t.Errorf("%#v is printed as %s; want %s", r, r, want)
 		}

@@ -19,7 +19,8 @@ var schemes drivers.Table[opener]
 // created and frees it in Close. If a scheme is registered twice, Open refuses that scheme and
 // says so. Register is safe for concurrent use.
 func Register(scheme string, open func(ctx context.Context, rawURL string,
-	o OpenOptions) (Coordinator, error)) {
+	o OpenOptions) (Coordinator, error),
+) {
 	schemes.Register(scheme, open)
 }
 

@@ -186,8 +186,10 @@ func (g *Generator) take(s *stripe, n int) attempt {
 		case !fresh:
 			now, fresh = g.freshTick(), true
 		default:
-			return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now,
-				tick: int64(next >> g.rule.shift)}
+			return attempt{
+				stripe: s, term: t, verdict: v, asked: n, old: old, now: now,
+				tick: int64(next >> g.rule.shift),
+			}
 		}
 	}
 }

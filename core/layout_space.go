@@ -6,6 +6,8 @@ import "github.com/unalike-id/unalike/coord"
 // [coord.Admin] and package follow. The result is meaningful only if
 // [Layout.Validate] passes.
 func (l Layout) Space() coord.Space {
-	return coord.Space{Fingerprint: l.String(), Scale: l.scale(), LastTick: l.lastTick(),
-		Capacity: l.Workers()}
+	return coord.Space{
+		Fingerprint: l.String(), Scale: l.scale(), LastTick: l.lastTick(),
+		Capacity: l.Workers(),
+	}
 }

@@ -94,7 +94,8 @@ func (r *rule) fast(old uint64, now, notAfter int64) bool {
 // the tolerance; go on in the same tick after a smaller one; otherwise wait. Nothing
 // is stamped outside the window.
 func (r *rule) step(old, start, seed uint64, carried bool, now,
-	notAfter int64) (next uint64, v verdict) {
+	notAfter int64,
+) (next uint64, v verdict) {
 	if old&closedBit != 0 { //mutant:closed-word
 		return old, closed
 	}

@@ -220,8 +220,10 @@ func (s *stripe) explain(v verdict, t *term, old uint64, now int64) error {
 	case v == closed && g.closing.Load():
 		return ErrClosed
 	case v == notOpen:
-		return &WindowNotOpenError{WorkerID: t.workerID, Opens: g.timeOf(g.rule.tick(t.start) + 1),
-			Now: g.timeOf(now)}
+		return &WindowNotOpenError{
+			WorkerID: t.workerID, Opens: g.timeOf(g.rule.tick(t.start) + 1),
+			Now: g.timeOf(now),
+		}
 	case v == rollback:
 		return &ClockRollbackError{
 			WorkerID:  t.workerID,

@@ -67,23 +67,35 @@ func TestCommand(t *testing.T) {
 	}{
 		"":     {2, `^$`, `^faults: no command is given\nusage:`},
 		"help": {0, `^usage:`, `^$`},
-		"ran": {2, `^$`,
-			`^faults: there is no command "ran"; there are list, run and report\nusage:`},
+		"ran": {
+			2, `^$`,
+			`^faults: there is no command "ran"; there are list, run and report\nusage:`,
+		},
 		"list": {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
-		"list all": {2, `^$`,
-			`^faults: list takes no arguments, and "all" is given\n$`},
-		"run kill": {2, `^$`,
-			`^faults: no scenario has the name "kill"; there are .*kill-loop`},
-		"run -backend oracle": {2, `^$`,
-			`^faults: no scenario runs on the back end "oracle"; there are .*static`},
+		"list all": {
+			2, `^$`,
+			`^faults: list takes no arguments, and "all" is given\n$`,
+		},
+		"run kill": {
+			2, `^$`,
+			`^faults: no scenario has the name "kill"; there are .*kill-loop`,
+		},
+		"run -backend oracle": {
+			2, `^$`,
+			`^faults: no scenario runs on the back end "oracle"; there are .*static`,
+		},
 		"run -fast":         {2, `^$`, `flag provided but not defined: -fast`},
 		"run -h":            {0, `^$`, `-resume`},
 		"run -parallel 0":   {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
 		"run -for 1s storm": {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
-		"report": {2, `^$`,
-			`^faults: report takes one argument, the file of results; 0 are given\n$`},
-		"report nothing.jsonl": {1, `^$`,
-			`^faults: stat nothing.jsonl: no such file or directory\n$`},
+		"report": {
+			2, `^$`,
+			`^faults: report takes one argument, the file of results; 0 are given\n$`,
+		},
+		"report nothing.jsonl": {
+			1, `^$`,
+			`^faults: stat nothing.jsonl: no such file or directory\n$`,
+		},
 		"run -resume -results . frozen": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -18,16 +18,20 @@ var planted = []struct {
 	name, scenario string
 	file, old, new string
 }{
-	{"a window begins below the one before", "cut-off", "internal/protocol/candidate.go",
-		"return max(c.Slot.NotAfter, floor) }", "return floor }"},
+	{
+		"a window begins below the one before", "cut-off", "internal/protocol/candidate.go",
+		"return max(c.Slot.NotAfter, floor) }", "return floor }",
+	},
 	{
 		"numbers are given back below those of others", "segments", "segment/etcd/store.go",
 		"\tmine, taken := s.last(tag)\n\tif err := s.alive(ctx); err != nil || !taken || mine.Next != " +
 			"unused.Last+1 {\n",
 		"\tmine, err := s.read(ctx, tag, false)\n\tif err != nil || mine.Next <= unused.Last {\n",
 	},
-	{"a client takes one ID more than it was given", "service", "client/stock.go", "n <= p.count &&",
-		"n <= p.count+1 &&"},
+	{
+		"a client takes one ID more than it was given", "service", "client/stock.go", "n <= p.count &&",
+		"n <= p.count+1 &&",
+	},
 }
 
 // TestPlanted: a suite that cannot fail is worth nothing. In `make full` all are planted.

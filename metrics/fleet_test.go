@@ -137,8 +137,12 @@ func promtool(t *testing.T, interval time.Duration, fleet []series, fired ...str
 func TestFleets(t *testing.T) {
 	promtest.Need(t)
 	for _, interval := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute} {
-		for _, lease := range []struct{ window, renewEvery float64 }{{30, 5}, {5, 1}, {2, 1},
-			{86400, 3600}} {
+		for _, lease := range []struct{ window, renewEvery float64 }{
+			{30, 5},
+			{5, 1},
+			{2, 1},
+			{86400, 3600},
+		} {
 			t.Run(fmt.Sprintf("%v/healthy/%vs", interval, lease.window), func(t *testing.T) {
 				t.Parallel()
 				promtool(t, interval, healthyFleet(interval, lease.window, lease.renewEvery))

@@ -83,8 +83,10 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // New returns metrics that are registered with reg. The error
 // is [ErrInvalidConfig] for wrong buckets, or that of reg, as when it has such metrics already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
-	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{},
-		sequences: map[string]*segment.Sequence{}, refills: map[string]uint64{}}
+	m := &Metrics{
+		buckets: DefaultBuckets(), generators: map[string]*generator{},
+		sequences: map[string]*segment.Sequence{}, refills: map[string]uint64{},
+	}
 	if o.Buckets != nil {
 		m.buckets = slices.Clone(o.Buckets)
 	}

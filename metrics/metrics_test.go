@@ -154,8 +154,10 @@ func TestClosed(t *testing.T) {
 func TestCalls(t *testing.T) {
 	m, scrape := newMetrics(t)
 	told := m.OnCall("orders")
-	for _, err := range []error{nil, nil, context.DeadlineExceeded, context.Canceled,
-		coord.ErrLeaseLost, coord.ErrNoWorkerID, coord.ErrQuarantined, errors.New("password=secret")} {
+	for _, err := range []error{
+		nil, nil, context.DeadlineExceeded, context.Canceled,
+		coord.ErrLeaseLost, coord.ErrNoWorkerID, coord.ErrQuarantined, errors.New("password=secret"),
+	} {
 		told(coord.Call{Op: coord.CallRenew, WorkerID: 7, Took: 20 * time.Millisecond, Err: err})
 	}
 	text := scrape()
@@ -163,8 +165,10 @@ func TestCalls(t *testing.T) {
 		`unalike_coordinator_call_duration_seconds_bucket{generator="orders",op="renew",result="ok",le="0.01"} 0`,
 		`unalike_coordinator_call_duration_seconds_bucket{generator="orders",op="renew",result="ok",le="0.025"} 2`,
 	}
-	for _, result := range []string{"timeout", "canceled", "lost", "no_worker_id", "quarantined",
-		"error"} {
+	for _, result := range []string{
+		"timeout", "canceled", "lost", "no_worker_id", "quarantined",
+		"error",
+	} {
 		want = append(want,
 			`unalike_coordinator_call_duration_seconds_count{generator="orders",op="renew",result="`+result+
 				`"} 1`)

@@ -54,8 +54,10 @@ func read(t *testing.T, file string) string {
 // which it must not.
 func TestRules(t *testing.T) {
 	promtest.Need(t)
-	for _, args := range [][]string{{"check", "rules", "alerts.yaml"},
-		{"test", "rules", "alerts_test.yaml"}} {
+	for _, args := range [][]string{
+		{"check", "rules", "alerts.yaml"},
+		{"test", "rules", "alerts_test.yaml"},
+	} {
 		cmd := exec.CommandContext(t.Context(), "promtool", args...)
 		cmd.Dir = "../deploy/prometheus"
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -143,9 +145,13 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := core.Config{OnCall: m.OnCall("orders"),
-		Lease: coord.LeaseConfig{TTL: 3 * time.Second, Horizon: 6 * time.Second,
-			RenewEvery: 500 * time.Millisecond}}
+	cfg := core.Config{
+		OnCall: m.OnCall("orders"),
+		Lease: coord.LeaseConfig{
+			TTL: 3 * time.Second, Horizon: 6 * time.Second,
+			RenewEvery: 500 * time.Millisecond,
+		},
+	}
 	g, err := core.New(t.Context(), &marked{FakeClient: f.Client()}, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +163,10 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = set.Close(context.Background()) })
-	for _, err := range []error{m.Generator("orders", g, metrics.Info{Coordinator: "fake"}),
-		m.Set(set)} {
+	for _, err := range []error{
+		m.Generator("orders", g, metrics.Info{Coordinator: "fake"}),
+		m.Set(set),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +177,10 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 		t.Fatal(err)
 	}
 	service.Request("/v1/generators/{generator}/ids", "GET", 200, time.Millisecond)
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "unalike_connections",
-		Help: "As the command shows it."}, func() float64 { return 1 }))
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "unalike_connections",
+		Help: "As the command shows it.",
+	}, func() float64 { return 1 }))
 	m.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
 	if _, err := set.Next(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
@@ -211,8 +221,10 @@ func TestBoard(t *testing.T) {
 func TestScrapesAreSmall(t *testing.T) {
 	m, scrape := newMetrics(t)
 	g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(),
-		core.Config{Stripes: 4, OnCall: m.OnCall("orders"),
-			Lease: coord.LeaseConfig{Identity: "secret-identity"}})
+		core.Config{
+			Stripes: 4, OnCall: m.OnCall("orders"),
+			Lease: coord.LeaseConfig{Identity: "secret-identity"},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,10 @@ func (s *Service) of(k kind) *series {
 	if one != nil {
 		return one
 	}
-	one = &series{s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)),
-		s.took.WithLabelValues(k.handler)}
+	one = &series{
+		s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)),
+		s.took.WithLabelValues(k.handler),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[k] = one

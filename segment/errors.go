@@ -66,8 +66,10 @@ func (e *StoreChangedError) Error() string {
 func (e *StoreChangedError) Unwrap() error { return ErrStoreChanged }
 
 // refusals are the errors with which a store says that it is there and will not.
-var refusals = []error{ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed,
-	ErrInvalidConfig}
+var refusals = []error{
+	ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed,
+	ErrInvalidConfig,
+}
 
 // refused reports whether a store has refused. Otherwise it could not be reached.
 func refused(err error) bool {

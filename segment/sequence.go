@@ -86,8 +86,10 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 
 // newSequence returns a sequence that has no segment yet.
 func newSequence(store Store, tag string, cfg Config) *Sequence {
-	s := &Sequence{store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
-		stop: make(chan struct{})}
+	s := &Sequence{
+		store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
+		stop: make(chan struct{}),
+	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
 	return s

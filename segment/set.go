@@ -76,8 +76,10 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed",
 			cfg.CreatePerMinute)
 	}
-	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}),
-		making: make(chan struct{}, 1)}
+	s := &Set{
+		store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}),
+		making: make(chan struct{}, 1),
+	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
 	if err := s.reload(ctx); err != nil {

@@ -11,7 +11,8 @@ import (
 // take returns the first of a run of at most k numbers, and how many there are, at least one. It
 // waits for limit; 0: until ctx ends; below 0: not at all.
 func (s *Sequence) take(ctx context.Context, limit time.Duration,
-	k int64) (first, n int64, err error) {
+	k int64,
+) (first, n int64, err error) {
 	for n == 0 && err == nil {
 		if first, n = s.claim(s.cur.Load(), k); n == 0 {
 			first, n, err = s.turn(ctx, limit, k)
@@ -53,7 +54,8 @@ type got struct {
 // turn is called by who has found no number. It waits in line for the next segment; no number and
 // no error mean that there is one already.
 func (s *Sequence) turn(ctx context.Context, limit time.Duration,
-	k int64) (first, n int64, err error) {
+	k int64,
+) (first, n int64, err error) {
 	var place *list.Element
 	s.mu.Lock()
 	if s.ended == nil && s.next != nil && s.cur.Load().left() == 0 {
@@ -83,7 +85,8 @@ func (s *Sequence) turn(ctx context.Context, limit time.Duration,
 
 // wait waits in line.
 func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.Element,
-	refills uint64) (first, n int64, err error) {
+	refills uint64,
+) (first, n int64, err error) {
 	var timeout <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)

@@ -79,12 +79,16 @@ func rank(s coord.Slot) int {
 // facts looks at everything.
 func (s *Server) facts() facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
-	f := facts{now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(),
-		store: s.CheckStore(), inFlight: s.InFlight()}
+	f := facts{
+		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(),
+		store: s.CheckStore(), inFlight: s.InFlight(),
+	}
 	for _, name := range s.known {
 		g := s.cfg.Generators[name]
-		f.generators = append(f.generators, generatorFacts{name, s.cfg.Namespaces[name], g.Layout(),
-			g.Health(), s.spaces[name].workers.Load()})
+		f.generators = append(f.generators, generatorFacts{
+			name, s.cfg.Namespaces[name], g.Layout(),
+			g.Health(), s.spaces[name].workers.Load(),
+		})
 	}
 	if set, err := s.sequences(); err == nil {
 		f.tags = set.Health()

@@ -125,7 +125,8 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 // count takes at the layout's ceiling, and for wait; but no longer than any request, however long a
 // tick is.
 func take(ctx context.Context, g Generator, dst []core.ID, count int,
-	wait time.Duration) ([]core.ID, error) {
+	wait time.Duration,
+) ([]core.ID, error) {
 	l := g.Layout()
 	if count == 1 && wait == 0 && float64(l.SequencesPerTick()) >= fastLayout*l.Unit.Seconds() {
 		id, err := g.Next() // the usual request, without the cost of a timer

@@ -134,15 +134,21 @@ func (s *Server) leafCache(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{ID: "cache", Title: "Segments in memory", Empty: "There are none.",
+	t := table{
+		ID: "cache", Title: "Segments in memory", Empty: "There are none.",
 		Head: columns("name", "init", "next", "#pos", "#value0", "#max0", "#step0", "#value1", "#max1",
-			"#step1")}
+			"#step1"),
+	}
 	for _, h := range set.Health() {
 		ahead := h.Next.Last - h.Next.First + 1
-		row := []cell{words(h.Tag), words(strconv.FormatBool(h.Refills > 0)),
-			words(strconv.FormatBool(ahead > 0))}
-		for _, n := range []int64{0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step,
-			h.Next.First, h.Next.Last + 1, h.Step} {
+		row := []cell{
+			words(h.Tag), words(strconv.FormatBool(h.Refills > 0)),
+			words(strconv.FormatBool(ahead > 0)),
+		}
+		for _, n := range []int64{
+			0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step,
+			h.Next.First, h.Next.Last + 1, h.Step,
+		} {
 			row = append(row, num(strconv.FormatInt(n, 10)))
 		}
 		t.Rows = append(t.Rows, row)
@@ -160,14 +166,18 @@ func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{ID: "db", Title: "Tags in the store", Empty: "There are none.",
-		Head: columns("tag", "#max", "#step", "update", "description")}
+	t := table{
+		ID: "db", Title: "Tags in the store", Empty: "There are none.",
+		Head: columns("tag", "#max", "#step", "update", "description"),
+	}
 	for _, tag := range tags {
 		if tag.Damage != nil {
 			tag.Description = tag.Damage.Error()
 		}
-		t.Rows = append(t.Rows, []cell{words(tag.Name), num(strconv.FormatInt(tag.Next, 10)),
-			num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description)})
+		t.Rows = append(t.Rows, []cell{
+			words(tag.Name), num(strconv.FormatInt(tag.Next, 10)),
+			num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description),
+		})
 	}
 	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
 }

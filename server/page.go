@@ -54,8 +54,10 @@ const pagePath = "/{$}"
 
 // pageRoutes adds the page for operators.
 func (s *Server) pageRoutes(mux *http.ServeMux) {
-	s.route(mux, route{pattern: pagePath, methods: reads, right: Operate,
-		takes: []string{"id", "worker"}}, s.page)
+	s.route(mux, route{
+		pattern: pagePath, methods: reads, right: Operate,
+		takes: []string{"id", "worker"},
+	}, s.page)
 	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none},
 		s.pageEvents)
 	s.assetRoutes(mux)
@@ -63,8 +65,10 @@ func (s *Server) pageRoutes(mux *http.ServeMux) {
 
 // assetRoutes adds what the page and the tables of Leaf need.
 func (s *Server) assetRoutes(mux *http.ServeMux) {
-	for name, kind := range map[string]string{"style.css": "text/css",
-		"script.js": "text/javascript"} {
+	for name, kind := range map[string]string{
+		"style.css": "text/css",
+		"script.js": "text/javascript",
+	} {
 		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: Operate, takes: none},
 			func(w http.ResponseWriter, r *request) error {
 				text, err := pageFiles.ReadFile("page/" + name)

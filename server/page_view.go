@@ -263,13 +263,17 @@ func (s *Server) callerTable(f *facts) table {
 }
 
 func refusalTable(f *facts) table {
-	t := table{ID: "refusals", Title: "Refusals", Empty: "Nothing was refused.",
-		Head: columns("Reason", "#In the last minute", "#Since the start")}
+	t := table{
+		ID: "refusals", Title: "Refusals", Empty: "Nothing was refused.",
+		Head: columns("Reason", "#In the last minute", "#Since the start"),
+	}
 	last := f.past[len(f.past)-1].counts
 	for _, key := range slices.Sorted(maps.Keys(last)) {
 		if reason, ok := strings.CutPrefix(key, "refusals "); ok {
-			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(reason, "_", " ")),
-				num(figure(f.past.minute(key))), num(figure(float64(last[key])))})
+			t.Rows = append(t.Rows, []cell{
+				words(strings.ReplaceAll(reason, "_", " ")),
+				num(figure(f.past.minute(key))), num(figure(float64(last[key]))),
+			})
 		}
 	}
 	return t

@@ -34,8 +34,10 @@ type problem struct {
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
 func problemf(status int, format string, args ...any) *problem {
-	return &problem{Status: status, Title: http.StatusText(status),
-		Detail: fmt.Sprintf(format, args...)}
+	return &problem{
+		Status: status, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...),
+	}
 }
 
 // refusal is a problem of a request that was refused for a reason that is counted.
@@ -103,11 +105,15 @@ var kinds = []struct {
 	{err: segment.ErrWentBack, status: http.StatusServiceUnavailable, retry: retrySoon},
 	{err: segment.ErrStoreChanged, status: http.StatusServiceUnavailable, retry: retrySoon},
 	{err: segment.ErrClosed, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, retry: retrySoon,
-		detail: waitOver},
+	{
+		err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, retry: retrySoon,
+		detail: waitOver,
+	},
 	{err: context.Canceled, status: http.StatusServiceUnavailable, retry: retrySoon, detail: waitOver},
-	{err: segment.ErrUnknownTag, status: http.StatusNotFound,
-		detail: "there is no such tag; GET /v1/sequences lists them"},
+	{
+		err: segment.ErrUnknownTag, status: http.StatusNotFound,
+		detail: "there is no such tag; GET /v1/sequences lists them",
+	},
 	{
 		err: segment.ErrInvalidConfig, status: http.StatusBadRequest,
 		detail: fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends",

@@ -27,8 +27,10 @@ var _ unalikev1connect.IDServiceHandler = rpc{}
 
 // routesRPC adds the procedures: each speaks Connect, gRPC and gRPC-Web.
 func (s *Server) routesRPC() error {
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(maxBody),
-		connect.WithCompressMinBytes(compressFrom)}
+	options := []connect.HandlerOption{
+		connect.WithReadMaxBytes(maxBody),
+		connect.WithCompressMinBytes(compressFrom),
+	}
 	for _, name := range []string{"json", "json; charset=utf-8"} {
 		options = append(options, connect.WithCodec(strictJSON{name}))
 	}

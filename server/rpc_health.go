@@ -24,7 +24,8 @@ const serviceUnknown = grpchealth.Status(3)
 
 // Check implements grpchealth.Checker: the server or a generator is ready or not, as on /readyz.
 func (r rpc) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse,
-	error) {
+	error,
+) {
 	status := r.healthOf(req.Service, r.statusesNow())
 	if status == serviceUnknown {
 		return nil, r.failRPC(ctx, "/"+grpchealth.HealthV1ServiceName+"/", problemf(http.StatusNotFound,
@@ -78,10 +79,12 @@ func (s *Server) healthStream(options []connect.HandlerOption) (http.Handler, er
 			}
 			*m = *dynamicpb.NewMessage(request)
 			return nil
-		})}, options...)
+		}),
+	}, options...)
 	return connect.NewServerStreamHandler(healthWatch,
 		func(ctx context.Context, req *connect.Request[dynamicpb.Message],
-			stream *connect.ServerStream[dynamicpb.Message]) error {
+			stream *connect.ServerStream[dynamicpb.Message],
+		) error {
 			service := req.Msg.Get(request.Fields().ByNumber(1)).String()
 			err := s.watchHealth(ctx, service, func(status grpchealth.Status) error {
 				m := dynamicpb.NewMessage(response)
@@ -97,7 +100,8 @@ func (s *Server) healthStream(options []connect.HandlerOption) (http.Handler, er
 
 // watchHealth sends the status of a service at once, at every change and every 10 s.
 func (s *Server) watchHealth(ctx context.Context, service string,
-	send func(grpchealth.Status) error) error {
+	send func(grpchealth.Status) error,
+) error {
 	//mutant:health-streams
 	leave, err := s.watches.enter(connectionOf(requestOf(ctx).Request), s.cfg.MaxWatches)
 	if err != nil {
@@ -113,7 +117,8 @@ func (s *Server) watchHealth(ctx context.Context, service string,
 // has gRPC's own library in the program has them already.
 func healthMessages() (request, response protoreflect.MessageDescriptor, err error) {
 	field := func(name string, kind descriptorpb.FieldDescriptorProto_Type,
-		of *string) []*descriptorpb.FieldDescriptorProto {
+		of *string,
+	) []*descriptorpb.FieldDescriptorProto {
 		return []*descriptorpb.FieldDescriptorProto{{
 			Name: proto.String(name), Number: proto.Int32(1), Type: kind.Enum(), TypeName: of,
 			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
@@ -128,8 +133,10 @@ func healthMessages() (request, response protoreflect.MessageDescriptor, err err
 		Name: proto.String("grpc/health/v1/health.proto"), Package: proto.String("grpc.health.v1"),
 		Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: proto.String("HealthCheckRequest"),
-				Field: field("service", descriptorpb.FieldDescriptorProto_TYPE_STRING, nil)},
+			{
+				Name:  proto.String("HealthCheckRequest"),
+				Field: field("service", descriptorpb.FieldDescriptorProto_TYPE_STRING, nil),
+			},
 			{
 				Name: proto.String("HealthCheckResponse"),
 				Field: field("status", descriptorpb.FieldDescriptorProto_TYPE_ENUM,

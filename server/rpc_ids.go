@@ -16,7 +16,8 @@ import (
 
 // Generate implements unalike.v1.IDService.
 func (r rpc) Generate(ctx context.Context,
-	req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+	req *unalikev1.GenerateRequest,
+) (*unalikev1.GenerateResponse, error) {
 	resp, err := r.generate(ctx, req)
 	if err != nil {
 		return nil, r.failRPC(ctx, unalikev1connect.IDServiceGenerateProcedure, err)
@@ -25,7 +26,8 @@ func (r rpc) Generate(ctx context.Context,
 }
 
 func (r rpc) generate(ctx context.Context,
-	req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+	req *unalikev1.GenerateRequest,
+) (*unalikev1.GenerateResponse, error) {
 	g, sp, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
@@ -46,13 +48,16 @@ func (r rpc) generate(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout,
-		Runs: runsOf(b.ids, g.Layout())}, nil
+	return &unalikev1.GenerateResponse{
+		NamespaceNonce: nonce, Layout: sp.layout,
+		Runs: runsOf(b.ids, g.Layout()),
+	}, nil
 }
 
 // Numbers implements unalike.v1.IDService.
 func (r rpc) Numbers(ctx context.Context,
-	req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
+	req *unalikev1.NumbersRequest,
+) (*unalikev1.NumbersResponse, error) {
 	resp, err := r.count(ctx, req)
 	if err != nil {
 		return nil, r.failRPC(ctx, unalikev1connect.IDServiceNumbersProcedure, err)
@@ -61,7 +66,8 @@ func (r rpc) Numbers(ctx context.Context,
 }
 
 func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse,
-	error) {
+	error,
+) {
 	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
 	if err != nil {
 		return nil, err
@@ -90,14 +96,17 @@ func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalike
 
 // Decode implements unalike.v1.IDService.
 func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
-	error) {
+	error,
+) {
 	g, _, err := r.served(req.GetGenerator())
 	if err == nil {
 		var p core.Parts
 		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil {
 			// above 63 bits it is negative, and refused
-			return &unalikev1.DecodeResponse{Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID),
-				Sequence: uint32(p.Sequence)}, nil
+			return &unalikev1.DecodeResponse{
+				Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID),
+				Sequence: uint32(p.Sequence),
+			}, nil
 		}
 	}
 	return nil, r.failRPC(ctx, unalikev1connect.IDServiceDecodeProcedure, err)
@@ -105,7 +114,8 @@ func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalike
 
 // Layout implements unalike.v1.IDService.
 func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse,
-	error) {
+	error,
+) {
 	g, sp, err := r.served(req.GetGenerator())
 	if err == nil {
 		var nonce string

@@ -49,7 +49,8 @@ func (l *look[T]) get() T {
 
 // Watch implements unalike.v1.IDService.
 func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
-	stream *connect.ServerStream[unalikev1.WatchResponse]) error {
+	stream *connect.ServerStream[unalikev1.WatchResponse],
+) error {
 	if err := r.watch(ctx, req, stream); err != nil {
 		return r.failRPC(ctx, unalikev1connect.IDServiceWatchProcedure, err)
 	}
@@ -57,7 +58,8 @@ func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
 }
 
 func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest,
-	stream *connect.ServerStream[unalikev1.WatchResponse]) error {
+	stream *connect.ServerStream[unalikev1.WatchResponse],
+) error {
 	_, sp, err := r.served(req.GetGenerator())
 	if err != nil {
 		return err
@@ -81,7 +83,8 @@ func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest,
 // tell sends a state at once, at every change and every interval, which shows whether anybody is
 // there, until ctx ends or the server stops.
 func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T,
-	changed func(a, b T) bool, send func(T) error) error {
+	changed func(a, b T) bool, send func(T) error,
+) error {
 	control := http.NewResponseController(&requestOf(ctx).answer)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -121,8 +124,10 @@ func extend(control *http.ResponseController, d time.Duration) error {
 // stateOf tells how a generator is.
 func stateOf(g Generator) *unalikev1.WatchResponse {
 	h := g.Health()
-	state := &unalikev1.WatchResponse{Ready: h.Healthy, Issued: h.Issued,
-		WindowLeft: durationpb.New(h.WindowLeft)}
+	state := &unalikev1.WatchResponse{
+		Ready: h.Healthy, Issued: h.Issued,
+		WindowLeft: durationpb.New(h.WindowLeft),
+	}
 	if h.Err != nil {
 		state.Reason = h.Err.Error()
 	}

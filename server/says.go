@@ -47,8 +47,10 @@ func says(f *facts) []remark {
 	first := remark{Level: levelWell, Text: wellOf(f)}
 	switch {
 	case f.stopping:
-		first = remark{Level: levelWarn,
-			Text: "Stopping: what is under way ends, and worker IDs are given back."}
+		first = remark{
+			Level: levelWarn,
+			Text:  "Stopping: what is under way ends, and worker IDs are given back.",
+		}
 	case len(all) == 0 || all[0].Level == levelNote:
 	case all[0].Level == levelDown && !f.wasReady && f.up < startTime:
 		first, all = all[0], all[1:]
@@ -97,8 +99,10 @@ func remarks(f *facts) (all []remark) {
 // generatorRemarks are about a generator that issues IDs.
 func (f *facts) generatorRemarks(g *generatorFacts) (all []remark) {
 	warn := func(err error, format string, args ...any) {
-		all = append(all, remark{levelWarn, "Generator " + g.name + " " + fmt.Sprintf(format, args...),
-			textOf(err)})
+		all = append(all, remark{
+			levelWarn, "Generator " + g.name + " " + fmt.Sprintf(format, args...),
+			textOf(err),
+		})
 	}
 	h := g.health
 	for _, w := range h.Workers {
@@ -145,8 +149,10 @@ func (f *facts) generatorRemarks(g *generatorFacts) (all []remark) {
 // tagRemarks are about tags without numbers, or whose store does not give any more.
 func (f *facts) tagRemarks() (all []remark) {
 	if f.store != nil && len(f.tags) == 0 {
-		return []remark{{levelDown, "No numbers for any tag, because " + whyNoNumbers(f.store) + ".",
-			textOf(f.store)}}
+		return []remark{{
+			levelDown, "No numbers for any tag, because " + whyNoNumbers(f.store) + ".",
+			textOf(f.store),
+		}}
 	}
 	var down, failing group
 	for _, h := range f.tags {

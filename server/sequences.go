@@ -61,7 +61,8 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 
 // takeNumbers appends count new numbers to dst, which are all or none.
 func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count int,
-	wait time.Duration) ([]int64, error) {
+	wait time.Duration,
+) ([]int64, error) {
 	set, err := s.sequences()
 	if err != nil {
 		return dst, err
@@ -137,8 +138,10 @@ func (s *Server) listSequences(w http.ResponseWriter, r *request) error {
 		Sequences []sequenceView `json:"sequences"`
 	}{[]sequenceView{}}
 	for _, h := range set.Health() {
-		v := sequenceView{Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued,
-			TimeLeft: h.TimeLeft.Seconds()}
+		v := sequenceView{
+			Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued,
+			TimeLeft: h.TimeLeft.Seconds(),
+		}
 		if h.Failing != nil && r.may&Operate != 0 {
 			v.Error = h.Failing.Error()
 		}

@@ -140,8 +140,10 @@ func (s *Server) routes() {
 		s.route(s.mux, route{pattern: pattern, methods: reads, right: Generate, takes: none}, h)
 	}
 	issue := func(pattern string, h handler) {
-		s.route(s.mux, route{pattern: pattern, methods: issues, right: Generate, issues: true,
-			takes: []string{"count", "wait"}}, h)
+		s.route(s.mux, route{
+			pattern: pattern, methods: issues, right: Generate, issues: true,
+			takes: []string{"count", "wait"},
+		}, h)
 	}
 	read("/v1/generators", s.listGenerators)
 	read("/v1/generators/{generator}/ids/{id}", s.decode)

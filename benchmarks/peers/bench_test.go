@@ -96,8 +96,10 @@ func BenchmarkStripes(b *testing.B) {
 	for _, stripes := range []int{1, 2} {
 		for _, n := range []int{1, 2} {
 			b.Run(fmt.Sprintf("stripes=%d/goroutines=%d", stripes, n), func(b *testing.B) {
-				benchtest.Share(b, n, 1, ours(b, core.Config{Layout: regular, Clock: clock.System(),
-					Stripes: stripes}).spend)
+				benchtest.Share(b, n, 1, ours(b, core.Config{
+					Layout: regular, Clock: clock.System(),
+					Stripes: stripes,
+				}).spend)
 			})
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // clock derived from the monotonic one, so that it never sees a step of the wall
 // clock. Its layout is in variables of the package. It returns no errors; worker IDs
 // are given to it, and nobody checks them.
-var bwmarrin = peer{name: "bwmarrin", layouts: true,
+var bwmarrin = peer{
+	name: "bwmarrin", layouts: true,
 	make: func(tb testing.TB, l core.Layout) generator {
 		snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = l.Epoch.UnixMilli(), l.WorkerBits,
 			l.SequenceBits
@@ -25,4 +26,5 @@ var bwmarrin = peer{name: "bwmarrin", layouts: true,
 			},
 			text: func() string { return node.Generate().String() },
 		}
-	}}
+	},
+}

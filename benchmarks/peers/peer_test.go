@@ -37,8 +37,10 @@ var epoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // layout returns a layout with a unit of a millisecond.
 func layout(timeBits, workerBits, sequenceBits uint8) core.Layout {
-	return core.Layout{Epoch: epoch, Unit: time.Millisecond, TimeBits: timeBits,
-		WorkerBits: workerBits, SequenceBits: sequenceBits}
+	return core.Layout{
+		Epoch: epoch, Unit: time.Millisecond, TimeBits: timeBits,
+		WorkerBits: workerBits, SequenceBits: sequenceBits,
+	}
 }
 
 var (

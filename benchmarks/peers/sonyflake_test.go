@@ -12,7 +12,8 @@ import (
 // sonyflakePeer is github.com/sony/sonyflake/v2: a mutex, and ID times that run ahead
 // of the clock while the sequence is spent, for which it sleeps. Worker IDs are given
 // to it, or are the low bits of an IP address.
-var sonyflakePeer = peer{name: "sonyflake", layouts: true,
+var sonyflakePeer = peer{
+	name: "sonyflake", layouts: true,
 	make: func(tb testing.TB, l core.Layout) generator {
 		s := must[*sonyflake.Sonyflake](tb)(sonyflake.New(sonyflake.Settings{
 			StartTime: l.Epoch, TimeUnit: l.Unit, BitsMachineID: int(l.WorkerBits),
@@ -30,4 +31,5 @@ var sonyflakePeer = peer{name: "sonyflake", layouts: true,
 			},
 			text: func() string { return strconv.FormatInt(next(s.NextID()), 10) },
 		}
-	}}
+	},
+}

@@ -19,11 +19,13 @@ var (
 	// unalikeKernel has a clock that asks the kernel each time.
 	unalikeKernel = unalike("unalike-kernel", kernel{})
 	// unalikeStripes has a worker ID for each processor, if the layout has as many.
-	unalikeStripes = peer{name: "unalike-stripes", layouts: true,
+	unalikeStripes = peer{
+		name: "unalike-stripes", layouts: true,
 		make: func(tb testing.TB, l core.Layout) generator {
 			stripes := min(runtime.GOMAXPROCS(0), 1<<l.WorkerBits-coretest.WorkerID)
 			return ours(tb, core.Config{Layout: l, Clock: clock.System(), Stripes: stripes})
-		}}
+		},
+	}
 )
 
 // unalike is ours with a clock.

@@ -64,8 +64,10 @@ func perRequest(b *testing.B, h http.Handler) time.Duration {
 }
 
 // wide has more IDs than anybody can ask for.
-var wide = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
-	WorkerBits: 4, SequenceBits: 18}
+var wide = core.Layout{
+	Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
+	WorkerBits: 4, SequenceBits: 18,
+}
 
 // BenchmarkHandler is a request for one ID, and for a thousand, without a network.
 func BenchmarkHandler(b *testing.B) {
@@ -89,8 +91,10 @@ func BenchmarkHandler(b *testing.B) {
 // default layout has an ID every 244 ns; that with 18 bits of sequence has more than anybody can
 // ask for.
 func BenchmarkClientNext(b *testing.B) {
-	for name, layout := range map[string]core.Layout{"default": core.DefaultLayout(),
-		"41-4-18": wide} {
+	for name, layout := range map[string]core.Layout{
+		"default": core.DefaultLayout(),
+		"41-4-18": wide,
+	} {
 		b.Run("layout="+name+"/of=generator", func(b *testing.B) {
 			g := generator(b, layout)
 			for b.Loop() {

@@ -25,9 +25,12 @@ type echo struct {
 
 // Generate implements unalike.v1.IDService.
 func (echo) Generate(context.Context,
-	*unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
-	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: wide.String(),
-		Runs: []*unalikev1.Run{{First: 1 << 60, Count: 1}}}, nil
+	*unalikev1.GenerateRequest,
+) (*unalikev1.GenerateResponse, error) {
+	return &unalikev1.GenerateResponse{
+		NamespaceNonce: nonce, Layout: wide.String(),
+		Runs: []*unalikev1.Run{{First: 1 << 60, Count: 1}},
+	}, nil
 }
 
 // generate is a call of Generate over Connect.

@@ -77,7 +77,8 @@ func timedOut(err error) bool {
 
 // answer makes a call that returns something.
 func answer[T any](ctx context.Context, k *caller, changes bool,
-	call func(context.Context) (T, error)) (v T, err error) {
+	call func(context.Context) (T, error),
+) (v T, err error) {
 	err = k.ask(ctx, changes, func(ctx context.Context) (err error) {
 		v, err = call(ctx)
 		return err

@@ -73,7 +73,8 @@ type wanted struct {
 // fileSettings returns what a file says and the environment over it. Of the coordinator and the
 // store, nothing is looked up if it is not wanted.
 func (a *app) fileSettings(c *cobra.Command, file string,
-	want wanted) (cfg config.Config, err error) {
+	want wanted,
+) (cfg config.Config, err error) {
 	if file == "" {
 		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
 	}
@@ -110,7 +111,8 @@ func (a *app) fileSettings(c *cobra.Command, file string,
 // generatorOf returns the settings of the generator that the flag names, of several in a file of
 // serve.
 func (a *app) generatorOf(c *cobra.Command, file string,
-	set *serveSettings) (config.Config, error) {
+	set *serveSettings,
+) (config.Config, error) {
 	if err := a.expandURLs(set); err != nil {
 		return config.Config{}, fmt.Errorf("--config: %s: %w", file, err)
 	}

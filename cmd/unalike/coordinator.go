@@ -137,8 +137,10 @@ func (a *app) localCoordinator(layout core.Layout) (place, error) {
 	}
 	folder = filepath.Join(folder, "unalike")
 	name := strings.NewReplacer("/", "_", ":", "").Replace(layout.String())
-	return place{from: theDefault, rawURL: embedURL(filepath.Join(folder, "etcd_"+name)),
-		folder: folder}, nil
+	return place{
+		from: theDefault, rawURL: embedURL(filepath.Join(folder, "etcd_"+name)),
+		folder: folder,
+	}, nil
 }
 
 // embedURL returns the URL of an etcd in a folder, which is an absolute path. A URL has slashes,

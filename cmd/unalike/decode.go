@@ -30,8 +30,10 @@ const formatAuto = "auto"
 
 // decodeCommand returns the command that reads IDs.
 func (a *app) decodeCommand() *cobra.Command {
-	o := decodeOptions{format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...),
-		"FORMAT"}}
+	o := decodeOptions{format: choiceValue{
+		formatAuto, append([]string{formatAuto}, formats()...),
+		"FORMAT",
+	}}
 	c := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Print the time, worker ID and sequence number of IDs",

@@ -153,8 +153,10 @@ func commandIn(line string) (args []string, ok bool) {
 
 func checkCommand(t *testing.T, page string, args []string) {
 	t.Helper()
-	a := &app{lookupEnv: lookupIn(nil), waits: waits{answer: answerTime, quiet: quietTime,
-		dial: dialTime}}
+	a := &app{lookupEnv: lookupIn(nil), waits: waits{
+		answer: answerTime, quiet: quietTime,
+		dial: dialTime,
+	}}
 	tree := a.rootCommand()
 	tree.InitDefaultCompletionCmd()
 	c, rest, err := tree.Find(args)

@@ -26,8 +26,10 @@ func FuzzReadID(f *testing.F) {
 			return
 		}
 		formatsOfIt := 0
-		for format, write := range map[string]func(core.ID) string{formatDecimal: core.ID.String,
-			formatBase62: core.ID.Base62, formatBase32: core.ID.Base32} {
+		for format, write := range map[string]func(core.ID) string{
+			formatDecimal: core.ID.String,
+			formatBase62:  core.ID.Base62, formatBase32: core.ID.Base32,
+		} {
 			named, err := readID(s, format)
 			if err == nil && write(named) != s {
 				t.Errorf("%q is read as %d in %s, which is written %q", s, named, format, write(named))
@@ -47,9 +49,11 @@ func FuzzReadID(f *testing.F) {
 
 // FuzzFlags: what a flag takes it shows in a form that means the same.
 func FuzzFlags(f *testing.F) {
-	for _, s := range []string{"", "0", "7", "-1", "+5", "007", "1e3", "10", "90s", "1h30m", "-5s",
+	for _, s := range []string{
+		"", "0", "7", "-1", "+5", "007", "1e3", "10", "90s", "1h30m", "-5s",
 		"NaN", "2026-05-17T09:30:00Z", "2026-05-17T11:30:00.5+02:00", "1969-12-31T23:59:59Z", "twitter",
-		"41/10/12/1ms/2024-01-01T00:00:00Z", "0s"} {
+		"41/10/12/1ms/2024-01-01T00:00:00Z", "0s",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -141,7 +141,8 @@ func (a *app) generate(ctx context.Context, o *generateOptions, cfg config.Confi
 
 // generateUntil is generate until ctx ends.
 func (a *app) generateUntil(ctx context.Context, o *generateOptions,
-	cfg config.Config) (err error) {
+	cfg config.Config,
+) (err error) {
 	log := a.logger()
 	said := newSaidLog(log.Handler())
 	cfg.Logger = slog.New(said)
@@ -179,7 +180,8 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions,
 // long and the log says nothing, it says what is being waited for. After an error the
 // coordinator may be open.
 func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config,
-	said *saidLog) (c coord.Coordinator, g *core.Generator, err error) {
+	said *saidLog,
+) (c coord.Coordinator, g *core.Generator, err error) {
 	tell := func() {
 		if said.said.Load() {
 			return

@@ -78,8 +78,10 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 			s, err := a.takeNumbers(ctx, store, o.segment, texts)
 			if store.place.folder != "" && errors.Is(err, segment.ErrUnknownTag) {
 				// It is this user's own, and there is nobody to ask.
-				if err := store.create(ctx, segment.Tag{Name: o.segment, Next: 1,
-					Step: segment.DefaultStep}); err != nil && !errors.Is(err, segment.ErrTagExists) {
+				if err := store.create(ctx, segment.Tag{
+					Name: o.segment, Next: 1,
+					Step: segment.DefaultStep,
+				}); err != nil && !errors.Is(err, segment.ErrTagExists) {
 					return err
 				}
 				s, err = a.takeNumbers(ctx, store, o.segment, texts)
@@ -150,7 +152,8 @@ func (s *tagStore) unknownTag(ctx context.Context, tag string, err error) error 
 
 // takeNumbers takes the first segment of a tag.
 func (a *app) takeNumbers(ctx context.Context, store *tagStore, tag string,
-	texts config.Config) (tagNumbers, error) {
+	texts config.Config,
+) (tagNumbers, error) {
 	return answer(ctx, store.caller, false, func(ctx context.Context) (tagNumbers, error) {
 		c := segment.Config{Logger: a.logger()}
 		if len(texts.Formats) == 0 {

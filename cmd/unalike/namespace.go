@@ -63,7 +63,8 @@ const (
 // operate runs f with the namespace that o names, until a signal ends it. The layout of
 // o is then the one that the settings give.
 func (a *app) operate(c *cobra.Command, o *namespaceOptions, must presence,
-	f func(context.Context, *namespace) error) error {
+	f func(context.Context, *namespace) error,
+) error {
 	if err := checkCoordinatorFlag(c); err != nil {
 		return err
 	}

@@ -61,18 +61,6 @@ func closeGenerator(t *testing.T, g *core.Generator) {
 	}
 }
 
-// ids takes n IDs.
-func ids(t *testing.T, g *core.Generator, n int) []core.ID {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), callTime)
-	defer cancel()
-	all := make([]core.ID, n)
-	if k, err := g.Fill(ctx, all); err != nil || k != n {
-		t.Fatalf("%d of %d IDs: %v", k, n, err)
-	}
-	return all
-}
-
 // wantCall checks the exit code and a part of one of the outputs.
 func wantCall(t *testing.T, got result, code int, out, stderr string) {
 	t.Helper()

@@ -14,8 +14,10 @@ import (
 // TestPackageOfScheme: the package to import, which errors name, is there for each scheme, and
 // makes a driver known.
 func TestPackageOfScheme(t *testing.T) {
-	for kind, schemes := range map[string][]string{"coord": coord.Schemes(),
-		"segment": segment.Schemes()} {
+	for kind, schemes := range map[string][]string{
+		"coord":   coord.Schemes(),
+		"segment": segment.Schemes(),
+	} {
 		register := map[string]string{"coord": "driver.Register(", "segment": "segment.Register("}[kind]
 		for _, scheme := range schemes {
 			name, ok := strings.CutPrefix(drivers.Package(kind, scheme), drivers.Module+"/")

@@ -59,9 +59,12 @@ func (e usageError) Unwrap() error { return e.error }
 // run executes the command line args and returns the exit code. It returns soon after
 // ctx ends.
 func run(ctx context.Context, args []string, std streams,
-	lookupEnv func(string) (string, bool)) int {
-	a := &app{streams: std, lookupEnv: lookupEnv, waits: waits{answer: answerTime, quiet: quietTime,
-		dial: dialTime}}
+	lookupEnv func(string) (string, bool),
+) int {
+	a := &app{streams: std, lookupEnv: lookupEnv, waits: waits{
+		answer: answerTime, quiet: quietTime,
+		dial: dialTime,
+	}}
 	return a.run(ctx, args)
 }
 

@@ -27,8 +27,10 @@ type segmentsOptions struct {
 
 // segmentsCommand returns the command that shows and changes the tags of a store.
 func (a *app) segmentsCommand() *cobra.Command {
-	o := segmentsOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
-		interval: intervalValue(2 * time.Second)}
+	o := segmentsOptions{
+		format:   choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
+		interval: intervalValue(2 * time.Second),
+	}
 	c := &cobra.Command{
 		Use:   "segments",
 		Short: "Show the tags of a store of segments",
@@ -119,8 +121,10 @@ func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
 	var b bytes.Buffer
 	if o.format.value == formatJSON {
 		for _, t := range all {
-			line := map[string]any{"tag": t.Name, "next": t.Next, "step": t.Step,
-				"description": t.Description, "updated": nil}
+			line := map[string]any{
+				"tag": t.Name, "next": t.Next, "step": t.Step,
+				"description": t.Description, "updated": nil,
+			}
 			if !t.Updated.IsZero() {
 				line["updated"] = t.Updated.UTC().Format(time.RFC3339)
 			}
@@ -192,8 +196,10 @@ func (a *app) createSegmentCommand() *cobra.Command {
 				return usageError{err}
 			}
 			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
-				if err := s.create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step),
-					Description: what}); err != nil {
+				if err := s.create(ctx, segment.Tag{
+					Name: args[0], Next: int64(first), Step: int64(step),
+					Description: what,
+				}); err != nil {
 					return err
 				}
 				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]),
@@ -250,7 +256,8 @@ This cannot be undone.`,
 
 // advanceSegments raises the tag that is named, or all.
 func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64,
-	yes bool) error {
+	yes bool,
+) error {
 	tags, err := s.Tags(ctx)
 	if err != nil {
 		return err

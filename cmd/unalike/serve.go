@@ -83,8 +83,12 @@ is 0 then. A second signal ends it at once.`,
 			if o.drain < 0 {
 				return usageError{fmt.Errorf("--drain is %v; it is 0s or a duration above that", o.drain)}
 			}
-			for _, f := range [][2]string{{"coordinator", "a URL"}, {"store", "a URL"}, {"config", "a file"},
-				{"listen", "an address"}} {
+			for _, f := range [][2]string{
+				{"coordinator", "a URL"},
+				{"store", "a URL"},
+				{"config", "a file"},
+				{"listen", "an address"},
+			} {
 				if err := checkGiven(c, f[0], f[1]); err != nil {
 					return err
 				}
@@ -176,14 +180,17 @@ type service struct {
 
 // serve opens everything, answers until a signal, and closes everything.
 func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
-	log *slog.Logger) (err error) {
+	log *slog.Logger,
+) (err error) {
 	limitMemory()
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
-	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed,
-		hangUp: make(chan os.Signal, 1)}
+	s := &service{
+		a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed,
+		hangUp: make(chan os.Signal, 1),
+	}
 	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
 	defer signal.Stop(s.hangUp)
 	defer s.close(ctx)
@@ -238,8 +245,10 @@ func (s *service) showProcess(reg prometheus.Registerer, f *front) {
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "unalike_build_info", Help: "1, with what the program was built from.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision,
-			"goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{
+			"version": version, "revision": revision,
+			"goversion": runtime.Version(),
+		},
 	})
 	build.Set(1)
 	reg.MustRegister(build)
@@ -271,7 +280,8 @@ func (s *service) showProcess(reg prometheus.Registerer, f *front) {
 // start starts a generator, which leases its worker IDs in the background, and returns what its
 // namespace is shown as.
 func (s *service) start(ctx context.Context, name string,
-	cfg config.Config) (place string, err error) {
+	cfg config.Config,
+) (place string, err error) {
 	cfg.Logger = s.log.With("generator", name)
 	cfg.OnCall = s.metrics.OnCall(name)
 	g, err := cfg.Start(ctx)
@@ -305,7 +315,8 @@ func namespaceOf(rawURL string) (scheme, namespace, place string) {
 
 // run answers until ctx ends.
 func (s *service) run(ctx context.Context, o *serveOptions, front *front,
-	tokens *server.Tokens) error {
+	tokens *server.Tokens,
+) error {
 	background := newTasks(ctx)
 	defer background.end()
 	for name, g := range s.generators {

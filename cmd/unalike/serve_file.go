@@ -134,7 +134,8 @@ func readServeFile(file string) (*serveSettings, error) {
 
 // singleGenerator returns the settings of the generator "default".
 func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
-	flat []byte) (cfg config.Config, err error) {
+	flat []byte,
+) (cfg config.Config, err error) {
 	if len(flat) > 0 {
 		if cfg, err = config.Parse(flat); err != nil {
 			return cfg, fmt.Errorf("--config: %s: %w", o.config, err)
@@ -286,8 +287,10 @@ func (s *serveSettings) check() error {
 		{"max_connections", int64(s.MaxConnections), 1, 1_000_000, defaultConnections},
 		{"max_streams", int64(s.MaxStreams), 1, 1000, defaultStreams},
 		{"max_watches", int64(s.MaxWatches), 1, 1000, server.DefaultMaxWatches},
-		{"max_reply_bytes", s.MaxReplyBytes, server.LeastReplyBytes, 1 << 40,
-			server.DefaultMaxReplyBytes},
+		{
+			"max_reply_bytes", s.MaxReplyBytes, server.LeastReplyBytes, 1 << 40,
+			server.DefaultMaxReplyBytes,
+		},
 	} {
 		if n.is != 0 && (n.is < n.least || n.is > n.most) {
 			return fmt.Errorf("%s is %d; it is a whole number from %d to %d, or left out for %d", n.key,

@@ -48,7 +48,8 @@ type door struct {
 
 // newFront listens.
 func newFront(ctx context.Context, set *serveSettings, h *server.Server,
-	log *slog.Logger) (*front, error) {
+	log *slog.Logger,
+) (*front, error) {
 	f := &front{set: set, log: log}
 	f.reloaded.Store(time.Now().Unix())
 	if set.TLS.Cert != "" {
@@ -89,7 +90,8 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server,
 
 // open listens at an address: host:port, or unix:PATH.
 func (f *front) open(waits context.Context, address string, h http.Handler, room int,
-	refused func(string)) (*door, error) {
+	refused func(string),
+) (*door, error) {
 	network, where := "tcp", address
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, where = "unix", path
@@ -99,8 +101,10 @@ func (f *front) open(waits context.Context, address string, h http.Handler, room
 	if err != nil {
 		return nil, err
 	}
-	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: refused,
-		all: map[net.Conn]time.Time{}}}
+	d := &door{crowd: &crowd{
+		Listener: l, most: room, plain: !f.overTLS(l), refused: refused,
+		all: map[net.Conn]time.Time{},
+	}}
 	d.http = &http.Server{
 		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
@@ -319,8 +323,10 @@ func (t tlsFiles) read() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls: certificate %s with key %s: %w", t.Cert, t.Key, err)
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
-		NextProtos: []string{"h2", "http/1.1"}}
+	c := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+		NextProtos: []string{"h2", "http/1.1"},
+	}
 	if t.ClientCA == "" {
 		return c, nil
 	}

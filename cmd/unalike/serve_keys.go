@@ -36,13 +36,19 @@ var serveKeys = []serveKey{
 		return &s.Formats
 	}},
 	{"zone", "a time zone: Europe/Berlin", nil, func(s *serveSettings) any { return &s.Zone }},
-	{"tokens", "a list: [{file: PATH, may: [generate]}]", []string{"file", "may", "ids_per_second"},
-		func(s *serveSettings) any { return &s.Tokens }},
+	{
+		"tokens", "a list: [{file: PATH, may: [generate]}]",
+		[]string{"file", "may", "ids_per_second"},
+		func(s *serveSettings) any { return &s.Tokens },
+	},
 	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any {
 		return &s.Leaf
 	}},
-	{"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}",
-		[]string{"cert", "key", "client_ca"}, func(s *serveSettings) any { return &s.TLS }},
+	{
+		"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}",
+		[]string{"cert", "key", "client_ca"},
+		func(s *serveSettings) any { return &s.TLS },
+	},
 	{"hosts", "a list of names: [ids.example.com]", nil, func(s *serveSettings) any {
 		return &s.Hosts
 	}},

@@ -36,7 +36,8 @@ const stateGone = "gone"
 
 // appendSlot appends s, which is of the namespace n, as a line of JSON to b.
 func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string,
-	now time.Time) ([]byte, error) {
+	now time.Time,
+) ([]byte, error) {
 	object := newSlotObject(s, state, now)
 	object.MaxHorizon = n.MaxHorizon.Seconds()
 	text, err := json.Marshal(object)

@@ -88,8 +88,10 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 		return storePlace{}, fmt.Errorf("the default store: %w", err)
 	}
 	folder = filepath.Join(folder, "unalike")
-	return storePlace{place{from: "the default store",
-		rawURL: embedURL(filepath.Join(folder, "segments")), folder: folder}}, nil
+	return storePlace{place{
+		from:   "the default store",
+		rawURL: embedURL(filepath.Join(folder, "segments")), folder: folder,
+	}}, nil
 }
 
 // open opens the store at p. A mistake in a URL on the command line is a usage error.
@@ -115,14 +117,16 @@ func (p storePlace) open(ctx context.Context, log *slog.Logger) (segment.Store, 
 // withStore opens a store for f, and closes it. Its calls have an end, and while one takes
 // long the operator is told.
 func (a *app) withStore(c *cobra.Command, o storeOptions,
-	f func(context.Context, *tagStore) error) error {
+	f func(context.Context, *tagStore) error,
+) error {
 	p, err := a.findStore(c, o)
 	if err != nil {
 		return err
 	}
 	return untilStopped(c.Context(), func(ctx context.Context) error {
 		if err := a.awaitPresence(ctx, p.place, func(ctx context.Context, log *slog.Logger) (io.Closer,
-			error) {
+			error,
+		) {
 			return p.open(ctx, log)
 		}); err != nil {
 			return err

@@ -144,8 +144,10 @@ func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
 			return usageError{fmt.Errorf("--%s is empty; name one, or leave the flag out", name)}
 		}
 	}
-	for _, name := range []string{"layout", "coordinator", "config", "workers", "earliest", "latest",
-		"ordered"} {
+	for _, name := range []string{
+		"layout", "coordinator", "config", "workers", "earliest", "latest",
+		"ordered",
+	} {
 		if o.plain && c.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the "+
 				"layout; leave one of them out", name)}
@@ -192,7 +194,8 @@ func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
 
 // report prints what was found, and returns an error if something is wrong.
 func (a *app) report(r *verify.Report, o *verifyOptions, held holders,
-	sources []verify.Source) error {
+	sources []verify.Source,
+) error {
 	text := verifyText(r, o, held)
 	if o.json {
 		var err error

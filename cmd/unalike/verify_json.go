@@ -59,8 +59,10 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 		Clashes:      []clashObject{}, Workers: []workerObject{}, Holders: []slotObject{},
 	}
 	for _, c := range r.Clashes {
-		o := clashObject{idObject: idObject{ID: c.ID}, Times: c.Times,
-			Places: append([]verify.Place{}, c.Places...), Held: held.describe(c)}
+		o := clashObject{
+			idObject: idObject{ID: c.ID}, Times: c.Times,
+			Places: append([]verify.Place{}, c.Places...), Held: held.describe(c),
+		}
 		if c.Parts != nil {
 			o.partsObject = newParts(*c.Parts)
 		}

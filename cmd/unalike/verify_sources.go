@@ -87,8 +87,10 @@ func (b *verifyBars) show(step verify.Step, done, all int64) {
 		b.bar.finish()
 		options := []progressbar.Option{progressbar.OptionShowBytes(true)}
 		if step == verify.StepMerge {
-			options = []progressbar.Option{progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-				progressbar.OptionSetItsString("IDs")}
+			options = []progressbar.Option{
+				progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+				progressbar.OptionSetItsString("IDs"),
+			}
 		}
 		b.step, b.bar = step, b.app.bar(all, string(step), options...)
 	}

@@ -37,8 +37,10 @@ type watch struct {
 }
 
 func (a *app) newWatch(l lister, n *namespace, o *workersOptions) *watch {
-	w := &watch{app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON,
-		now: time.Now}
+	w := &watch{
+		app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON,
+		now: time.Now,
+	}
 	if !w.json && isTerminal(a.out) {
 		w.screen, _ = a.out.(*os.File)
 	}

@@ -23,8 +23,10 @@ type workersOptions struct {
 
 // workersCommand returns the command that shows who holds which worker ID.
 func (a *app) workersCommand() *cobra.Command {
-	o := workersOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
-		interval: intervalValue(2 * time.Second)}
+	o := workersOptions{
+		format:   choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
+		interval: intervalValue(2 * time.Second),
+	}
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker ID",
@@ -113,7 +115,8 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 // writeSlots writes slots, those of a whole namespace or some, in the format that o
 // asks for.
 func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool,
-	o *workersOptions) error {
+	o *workersOptions,
+) error {
 	now := time.Now()
 	shown := chosen(slots, o.held)
 	if o.format.value == formatTable {

@@ -95,11 +95,15 @@ var adminCases = []testCase{
 		s.init(o)
 		wants(coord.Namespace{Layout: layoutA})
 		s.quarantine(o, lastTick/2, lastTick/2)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1),
-			Base: s.timeOf(lastTick/2 + 1)})
+		wants(coord.Namespace{
+			Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1),
+			Base: s.timeOf(lastTick/2 + 1),
+		})
 		s.quarantine(o, lastTick, lastTick)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1),
-			Base: s.timeOf(lastTick + 1), Closed: true})
+		wants(coord.Namespace{
+			Layout: layoutA, Floor: s.timeOf(lastTick + 1),
+			Base: s.timeOf(lastTick + 1), Closed: true,
+		})
 	}},
 	{"Quarantine", 0, adminQuarantine},
 	{"MaxHorizon", 0, adminMaxHorizon},
@@ -182,8 +186,10 @@ func adminQuarantine(s *suite) {
 	if h := s.acquireWith(o.party, req); h.NotBefore != floor || h.NotAfter != floor+1 {
 		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
 	}
-	for _, far := range []time.Time{s.timeOf(lastTick + 1),
-		time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, far := range []time.Time{
+		s.timeOf(lastTick + 1),
+		time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
 		_, err := o.Quarantine(s.ctx(), far)
 		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
 	}

@@ -49,8 +49,10 @@ func NewFake(cfg FakeConfig) *Fake {
 	if cfg.Clock == nil {
 		cfg.Clock = timeNow{}
 	}
-	return &Fake{cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock),
-		watchers: map[string]chan struct{}{}}
+	return &Fake{
+		cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock),
+		watchers: map[string]chan struct{}{},
+	}
 }
 
 // timeNow is the clock of a bubble, where clock.System is not.
@@ -100,7 +102,8 @@ func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) err
 
 // Resume implements [coord.Resumer].
 func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string,
-	until int64) (coord.Grant, error) {
+	until int64,
+) (coord.Grant, error) {
 	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}

@@ -11,16 +11,20 @@ import (
 // resumeMutants are wrong in what they do with grants that are resumed, or that come
 // without their handle.
 var resumeMutants = []mutant{
-	{"resume begins where the window ended",
+	{
+		"resume begins where the window ended",
 		"ResumeGoesOn ResumeNeverTrims FloorWithinWindowOfResumption",
 		brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string,
-			until int64) (coord.Grant, error) {
+			until int64,
+		) (coord.Grant, error) {
 			r, err := c.Resume(ctx, g, token, until)
 			r.NotBefore = g.NotAfter
 			return r, err
-		})},
-	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut " +
-		"ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResumption",
+		}),
+	},
+	{
+		"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut " +
+			"ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResumption",
 		broken(func(r *rules) {
 			resumed := map[string]string{}
 			renamed := r.resumed
@@ -31,16 +35,20 @@ var resumeMutants = []mutant{
 			r.mine = func(_ Op, s slot, g coord.Grant) bool {
 				return s.token == g.Token || s.token == resumed[g.Token]
 			}
-		})},
-	{"resume keeps the token", "ResumeAndAReplayedAcquire",
+		}),
+	},
+	{
+		"resume keeps the token", "ResumeAndAReplayedAcquire",
 		brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string,
-			until int64) (coord.Grant, error) {
+			until int64,
+		) (coord.Grant, error) {
 			r, err := c.Resume(ctx, g, token, until)
 			if err == nil {
 				c.fake.space.slots[r.WorkerID].token = g.Token
 			}
 			return r, err
-		})},
+		}),
+	},
 	{"resume cannot be repeated", "ResumeRepeatedIsTheSame FloorMakesSeparatePieceOfResumption " +
 		"FloorAboveWantedForResumption", broken(func(r *rules) {
 		mine := r.mine
@@ -62,16 +70,22 @@ var resumeMutants = []mutant{
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Resume }
 	})},
-	{"any token resumes", "ResumeInvalid",
+	{
+		"any token resumes", "ResumeInvalid",
 		brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string,
-			until int64) (coord.Grant, error) {
+			until int64,
+		) (coord.Grant, error) {
 			return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})
-		})},
-	{"resume ignores its context", "ResumeWhoseContextHasEnded",
+		}),
+	},
+	{
+		"resume ignores its context", "ResumeWhoseContextHasEnded",
 		brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string,
-			until int64) (coord.Grant, error) {
+			until int64,
+		) (coord.Grant, error) {
 			return c.Resume(context.WithoutCancel(ctx), g, token, until)
-		})},
+		}),
+	},
 	{"floor ignored at resume", "FloorMakesSeparatePieceOfResumption " +
 		"FloorAfterUnnoticedPieceOfResumed FloorAboveWantedForResumption", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
@@ -100,10 +114,12 @@ var errForeign = fmt.Errorf("the handle is not mine: %w", errors.ErrUnsupported)
 
 // brokenResume makes a harness whose clients resume in their own way.
 func brokenResume(resume func(*FakeClient, context.Context, coord.Grant, string,
-	int64) (coord.Grant, error)) func() Harness {
+	int64) (coord.Grant, error),
+) func() Harness {
 	return brokenClient(func(_ *Fake, w *wrap) {
 		w.resume = func(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant,
-			error) {
+			error,
+		) {
 			return resume(w.FakeClient, ctx, g, token, until)
 		}
 	})

@@ -101,10 +101,12 @@ var mutants = []mutant{
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
 	})},
-	{"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History",
+	{
+		"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History",
 		broken(func(r *rules) {
 			r.stores = func(_, wanted int64) int64 { return wanted }
-		})},
+		}),
+	},
 	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
 		r.stores = func(stored, _ int64) int64 { return stored }
 	})},
@@ -126,14 +128,18 @@ var mutants = []mutant{
 	{"window that ends before it begins", "WindowBehindTheStoredOneIsEmpty", broken(func(r *rules) {
 		r.ends = func(_, wanted int64) int64 { return wanted }
 	})},
-	{"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire",
+	{
+		"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire",
 		broken(func(r *rules) {
 			r.opens = func(s slot, _, _ int64) int64 { return s.stored }
-		})},
-	{"floor ignored at renewal", "FloorMakesSeparatePieceOfRenewal FloorAboveWantedForRenewal",
+		}),
+	},
+	{
+		"floor ignored at renewal", "FloorMakesSeparatePieceOfRenewal FloorAboveWantedForRenewal",
 		broken(func(r *rules) {
 			r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
-		})},
+		}),
+	},
 	{"floor compared with what is stored", "FloorAfterLostReply", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, s slot, floor int64) int64 {
 			if floor > s.stored {
@@ -142,7 +148,8 @@ var mutants = []mutant{
 			return g.NotBefore
 		}
 	})},
-	{"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal",
+	{
+		"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal",
 		broken(func(r *rules) {
 			r.piece = func(g coord.Grant, s slot, floor int64) int64 {
 				if floor > max(s.stored, g.NotAfter) {
@@ -150,7 +157,8 @@ var mutants = []mutant{
 				}
 				return g.NotBefore
 			}
-		})},
+		}),
+	},
 	{"floor always cuts", "FloorWithinWindowOfRenewal", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, floor int64) int64 { return max(g.NotBefore, floor) }
 	})},
@@ -248,13 +256,15 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
-	{"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst",
+	{
+		"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst",
 		brokenClient(func(f *Fake, w *wrap) {
 			w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 				req.OpenBy = req.LastTick
 				return w.FakeClient.Acquire(ctx, req)
 			}
-		})},
+		}),
+	},
 	{"request not checked", "InvalidRequest", brokenClient(func(f *Fake, w *wrap) {
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			if req.Fingerprint == "" {

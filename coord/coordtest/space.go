@@ -105,8 +105,10 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 		return coord.Grant{}, err
 	}
 	if s.fingerprint != "" && !s.rules.sameLayout(s.fingerprint, req.Fingerprint) {
-		return coord.Grant{}, &coord.LayoutMismatchError{Namespace: s.name, Stored: s.fingerprint,
-			Wanted: req.Fingerprint}
+		return coord.Grant{}, &coord.LayoutMismatchError{
+			Namespace: s.name, Stored: s.fingerprint,
+			Wanted: req.Fingerprint,
+		}
 	}
 	s.fingerprint = req.Fingerprint
 	for id, sl := range s.slots {
@@ -200,8 +202,10 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	stored := s.rules.stores(max(sl.stored, g.NotAfter), s.rules.clamp(until, sl.req.LastTick))
 	if from >= stored && from > g.NotAfter {
 		// A piece with nothing in it. The lease is kept, the window is not.
-		return coord.Grant{}, &coord.QuarantinedError{Namespace: s.name,
-			Until: time.UnixMicro(sl.req.Scale.Micro(from + 1))}
+		return coord.Grant{}, &coord.QuarantinedError{
+			Namespace: s.name,
+			Until:     time.UnixMicro(sl.req.Scale.Micro(from + 1)),
+		}
 	}
 	sl.from, sl.stored = max(sl.from, from), stored
 	g.NotBefore, g.NotAfter = from, stored
@@ -255,6 +259,8 @@ func (s *space) extendLease(sl *slot) {
 
 // grant returns the last stored piece.
 func (sl *slot) grant(id int) coord.Grant {
-	return coord.Grant{WorkerID: id, Generation: sl.generation, Token: sl.token, NotBefore: sl.from,
-		NotAfter: sl.stored}
+	return coord.Grant{
+		WorkerID: id, Generation: sl.generation, Token: sl.token, NotBefore: sl.from,
+		NotAfter: sl.stored,
+	}
 }

@@ -117,7 +117,8 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 // runCase runs one case on tb. Patience is how long it waits for what should happen
 // at once.
 func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
-	timeout time.Duration) {
+	timeout time.Duration,
+) {
 	tb.Helper()
 	h := newHarness(tb)
 	if why := skipReason(h, tc.needs); why != "" {

@@ -11,8 +11,10 @@ import (
 )
 
 func TestCheckNamespace(t *testing.T) {
-	for _, good := range []string{"n", "orders.v1", "größe-1_x", strings.Repeat("x", 128), "...",
-		"a=b"} {
+	for _, good := range []string{
+		"n", "orders.v1", "größe-1_x", strings.Repeat("x", 128), "...",
+		"a=b",
+	} {
 		if err := CheckNamespace(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
@@ -42,8 +44,10 @@ func TestCheckNamespace(t *testing.T) {
 
 // FuzzNamespace: a namespace is fit for a key of every back end.
 func FuzzNamespace(f *testing.F) {
-	for _, s := range []string{"", "orders", ".", "..", "a/b", "{a}", "a:b", "a*", `a\b`, "a b", "ä",
-		"\xff", "a\u200b", strings.Repeat("x", coord.MaxName), strings.Repeat("x", coord.MaxName+1)} {
+	for _, s := range []string{
+		"", "orders", ".", "..", "a/b", "{a}", "a:b", "a*", `a\b`, "a b", "ä",
+		"\xff", "a\u200b", strings.Repeat("x", coord.MaxName), strings.Repeat("x", coord.MaxName+1),
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

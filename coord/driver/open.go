@@ -15,7 +15,8 @@ type Opener func(ctx context.Context, u *URL) (coord.Coordinator, error)
 // the option state.
 func Register(scheme string, open Opener) {
 	coord.Register(scheme, func(ctx context.Context, rawURL string,
-		o coord.OpenOptions) (coord.Coordinator, error) {
+		o coord.OpenOptions,
+	) (coord.Coordinator, error) {
 		u, err := ParseURL(rawURL)
 		if err != nil {
 			return nil, err

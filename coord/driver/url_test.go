@@ -32,23 +32,39 @@ func TestParseURL(t *testing.T) {
 		options        map[string]string
 	}{
 		{url: "static://?worker=7", scheme: "static", options: map[string]string{"worker": "7"}},
-		{url: "ETCD://h1:2379,h2:2379/ns?ttl=15s", scheme: "etcd", hosts: []string{"h1:2379", "h2:2379"},
-			path: "/ns", options: map[string]string{"ttl": "15s"}},
-		{url: "redis://user:pass@h:6379/0?namespace=n", scheme: "redis", user: "user", password: "pass",
-			hosts: []string{"h:6379"}, path: "/0", options: map[string]string{"namespace": "n"}},
+		{
+			url: "ETCD://h1:2379,h2:2379/ns?ttl=15s", scheme: "etcd", hosts: []string{"h1:2379", "h2:2379"},
+			path: "/ns", options: map[string]string{"ttl": "15s"},
+		},
+		{
+			url: "redis://user:pass@h:6379/0?namespace=n", scheme: "redis", user: "user", password: "pass",
+			hosts: []string{"h:6379"}, path: "/0", options: map[string]string{"namespace": "n"},
+		},
 		{url: "redis://:p%40ss%3A%25@h", scheme: "redis", password: "p@ss:%", hosts: []string{"h"}},
-		{url: "zk://[::1]:2181,[fe80::1]/ch%20root", scheme: "zk",
-			hosts: []string{"[::1]:2181", "[fe80::1]"}, path: "/ch root"},
-		{url: "embed:///dir/b?namespace=n", scheme: "embed", path: "/dir/b",
-			options: map[string]string{"namespace": "n"}},
-		{url: "x://h:65535/?a=", scheme: "x", hosts: []string{"h:65535"}, path: "/",
-			options: map[string]string{"a": ""}},
-		{url: "static://?state=/home/a@b/c", scheme: "static",
-			options: map[string]string{"state": "/home/a@b/c"}},
-		{url: "x://h/a%40b?c=d%40e", scheme: "x", hosts: []string{"h"}, path: "/a@b",
-			options: map[string]string{"c": "d@e"}},
-		{url: "x://h?a=%2F%3F%26", scheme: "x", hosts: []string{"h"},
-			options: map[string]string{"a": "/?&"}},
+		{
+			url: "zk://[::1]:2181,[fe80::1]/ch%20root", scheme: "zk",
+			hosts: []string{"[::1]:2181", "[fe80::1]"}, path: "/ch root",
+		},
+		{
+			url: "embed:///dir/b?namespace=n", scheme: "embed", path: "/dir/b",
+			options: map[string]string{"namespace": "n"},
+		},
+		{
+			url: "x://h:65535/?a=", scheme: "x", hosts: []string{"h:65535"}, path: "/",
+			options: map[string]string{"a": ""},
+		},
+		{
+			url: "static://?state=/home/a@b/c", scheme: "static",
+			options: map[string]string{"state": "/home/a@b/c"},
+		},
+		{
+			url: "x://h/a%40b?c=d%40e", scheme: "x", hosts: []string{"h"}, path: "/a@b",
+			options: map[string]string{"c": "d@e"},
+		},
+		{
+			url: "x://h?a=%2F%3F%26", scheme: "x", hosts: []string{"h"},
+			options: map[string]string{"a": "/?&"},
+		},
 	} {
 		u, err := ParseURL(tt.url)
 		if err != nil {
@@ -150,8 +166,10 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 		secret + "#", secret + " x", secret + ":", secret + ",", "," + secret, secret + "[", "]" + secret,
 		secret + "\x00", "%00" + secret,
 	} {
-		for _, rest := range []string{"@h:1/0?a=b", "@h:0", "@a,,b", "@", "", "@h/%zz", "@h?%zz",
-			"@h?a=1&a=2", "@[::1", "@h h", "@h?b=%"} {
+		for _, rest := range []string{
+			"@h:1/0?a=b", "@h:0", "@a,,b", "@", "", "@h/%zz", "@h?%zz",
+			"@h?a=1&a=2", "@[::1", "@h h", "@h?b=%",
+		} {
 			for _, user := range []string{"u:", ":", "u%zz:"} {
 				if rest == "" && password == "@"+secret {
 					continue // it is the host's name then
@@ -164,8 +182,10 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 					}
 					continue
 				}
-				for what, text := range map[string]string{"String": u.String(),
-					"CheckOptions": errorText(u.CheckOptions())} {
+				for what, text := range map[string]string{
+					"String":       u.String(),
+					"CheckOptions": errorText(u.CheckOptions()),
+				} {
 					if strings.Contains(text, secret) {
 						t.Errorf("%s: %s has the password: %s", raw, what, text)
 					}
@@ -185,11 +205,15 @@ func errorText(err error) string {
 func TestURLString(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"static://?worker=7", "static://?worker=7"},
-		{"redis://user:secret@h:1/0?skew=2s&ca=1&pasword=secret",
-			"redis://user:xxxxx@h:1/0?ca=1&pasword=xxxxx&skew=2s"},
+		{
+			"redis://user:secret@h:1/0?skew=2s&ca=1&pasword=secret",
+			"redis://user:xxxxx@h:1/0?ca=1&pasword=xxxxx&skew=2s",
+		},
 		{"redis://:secret@h", "redis://:xxxxx@h"},
-		{"redis-sentinel://h/m?sentinel_password=secret&skew=1s",
-			"redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s"},
+		{
+			"redis-sentinel://h/m?sentinel_password=secret&skew=1s",
+			"redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s",
+		},
 		{"redis://secret@h1,h2", "redis://xxxxx@h1,h2"},
 		{"x://h", "x://h"},
 		{"x://a%40b%3Ac:secret@h/d%2Fe%3Ff%40g%25h", "x://a%40b%3Ac:xxxxx@h/d/e%3Ff%40g%25h"},
@@ -240,8 +264,10 @@ func TestURLLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := u.Lease()
-	if want := (coord.LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute,
-		RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
+	if want := (coord.LeaseConfig{
+		TTL: 15 * time.Second, Horizon: time.Minute,
+		RenewEvery: 500 * time.Millisecond,
+	}); err != nil || l != want {
 		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
 	}
 	u.OpenOptions.Lease = coord.LeaseConfig{TTL: 15 * time.Second, Horizon: 2 * time.Minute}
@@ -253,8 +279,10 @@ func TestURLLease(t *testing.T) {
 		t.Errorf("Lease is %+v, %v; want that of the options of Open", l, err)
 	}
 	for _, name := range []string{"ttl", "horizon", "renew"} {
-		for _, value := range []string{"10", "0s", "-1s", "1e3s", "NaN", "Inf", "1d", "", "300000000h",
-			"%201s"} {
+		for _, value := range []string{
+			"10", "0s", "-1s", "1e3s", "NaN", "Inf", "1d", "", "300000000h",
+			"%201s",
+		} {
 			u, err := ParseURL("x://h?" + name + "=" + value)
 			if err != nil {
 				t.Fatal(err)
@@ -305,8 +333,12 @@ func FuzzParseURL(f *testing.F) {
 // nothing that is printed has it.
 func FuzzPassword(f *testing.F) {
 	for _, seed := range [][4]string{
-		{"u", "", "", "h:1/0?a=b"}, {"", "@", "", ""}, {"u", "%", "%zz", "a,,b"},
-		{"%zz", "/", "?", "[::1"}, {"u", ",", "]", "h?ttl=x"}, {"u", "#", " ", "h/%zz"},
+		{"u", "", "", "h:1/0?a=b"},
+		{"", "@", "", ""},
+		{"u", "%", "%zz", "a,,b"},
+		{"%zz", "/", "?", "[::1"},
+		{"u", ",", "]", "h?ttl=x"},
+		{"u", "#", " ", "h/%zz"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}

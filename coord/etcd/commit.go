@@ -27,7 +27,8 @@ type commit struct {
 // Commit implements [protocol.Session]: one transaction, and a keep-alive of the lease at
 // the same time.
 func (s *session) Commit(ctx context.Context,
-	change protocol.Change) (out protocol.Outcome, err error) {
+	change protocol.Change,
+) (out protocol.Outcome, err error) {
 	c := &commit{session: s, change: change, worker: change.Worker()}
 	if c.slot, c.rest, err = encodeSlot(change.Before.Slot.Record); err != nil {
 		return out, err
@@ -63,8 +64,10 @@ func (s *session) Commit(ctx context.Context,
 	}
 	s.forget(c.lease)
 	s.checkRoom()
-	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp),
-		Lapsed: lapsed(ctx, alive)}
+	out = protocol.Outcome{
+		Position: resp.position(true), Done: true, Now: c.view(resp),
+		Lapsed: lapsed(ctx, alive),
+	}
 	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
 		s.revoke(ctx, id)
 	}
@@ -214,12 +217,16 @@ func (c *commit) view(resp *reply) *protocol.View {
 	v.Position = resp.position(true)
 	if c.change.Meta != nil {
 		value, _ := protocol.Encode(*c.change.Meta) // which it was without an error
-		v.Meta = protocol.Entry[protocol.Meta]{Record: *c.change.Meta, Raw: []byte(value),
-			Made: v.Meta.Made, Version: rev}
+		v.Meta = protocol.Entry[protocol.Meta]{
+			Record: *c.change.Meta, Raw: []byte(value),
+			Made: v.Meta.Made, Version: rev,
+		}
 	}
 	if c.change.Slot != nil {
-		v.Slot = protocol.Entry[protocol.Slot]{Record: *c.change.Slot,
-			Made: resp.one(0).GetCreateRevision(), Version: rev}
+		v.Slot = protocol.Entry[protocol.Slot]{
+			Record: *c.change.Slot,
+			Made:   resp.one(0).GetCreateRevision(), Version: rev,
+		}
 	}
 	switch made := ownerOf(&v).made; c.change.Owner {
 	case protocol.OwnerTaken:

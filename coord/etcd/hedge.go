@@ -46,7 +46,8 @@ func (p *pace) delay(left time.Duration) time.Duration {
 // not cost the call. The first answer counts. With repeat, a request that failed for the
 // moment is made again at once. Sent is how often the request was made.
 func ask[T any](ctx context.Context, p *pace, repeat bool,
-	request func(context.Context) (T, error)) (answer T, sent int, err error) {
+	request func(context.Context) (T, error),
+) (answer T, sent int, err error) {
 	left := timeLeft(ctx)
 	type result struct {
 		answer T

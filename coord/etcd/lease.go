@@ -125,7 +125,8 @@ func newLeaseID() clientv3.LeaseID { return clientv3.LeaseID(1 + rand.Int64N(mat
 // member that hangs would cost the lease.
 func (st *store) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
 	_, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse,
-		error) {
+		error,
+	) {
 		return st.client.KeepAliveOnce(ctx, lease)
 	})
 	return err
@@ -134,7 +135,8 @@ func (st *store) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
 // remaining returns how long a lease lasts at the longest if nobody renews it; ttl if
 // the cluster does not say.
 func (st *store) remaining(ctx context.Context, lease clientv3.LeaseID,
-	ttl time.Duration) time.Duration {
+	ttl time.Duration,
+) time.Duration {
 	resp, _, err := request(ctx, st, true,
 		func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
 			return st.client.TimeToLive(ctx, lease)

@@ -54,8 +54,10 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -89,8 +91,10 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	if err != nil {
 		return nil, err
 	}
-	st := &store{client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger),
-		room: quotaCheck{next: lifetime.Now().Add(roomEvery)}}
+	st := &store{
+		client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger),
+		room: quotaCheck{next: lifetime.Now().Add(roomEvery)},
+	}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace,
 		Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,

@@ -62,8 +62,10 @@ func (k keyspace) slotOf(slot, rest *mvccpb.KeyValue) (e protocol.Entry[protocol
 	if err != nil {
 		return e, err
 	}
-	e = protocol.Entry[protocol.Slot]{Record: h.Slot, Made: slot.CreateRevision,
-		Version: slot.ModRevision}
+	e = protocol.Entry[protocol.Slot]{
+		Record: h.Slot, Made: slot.CreateRevision,
+		Version: slot.ModRevision,
+	}
 	e.Record.NotBefore, e.Record.NotAfter, e.Record.Renewed = w.NotBefore, w.NotAfter, w.Renewed
 	if e.Record.Worker != worker {
 		return e, damaged(string(rest.Key), fmt.Errorf("worker is %d and the key is that of %d",

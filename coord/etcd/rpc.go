@@ -43,8 +43,10 @@ func (r *reply) one(i int) *mvccpb.KeyValue {
 
 // position is what an answer tells of the history of the cluster.
 func (r *reply) position(wrote bool) protocol.Position {
-	return protocol.Position{Lineage: clusterName(r.header.GetClusterId()),
-		Number: r.header.GetRevision(), Wrote: wrote}
+	return protocol.Position{
+		Lineage: clusterName(r.header.GetClusterId()),
+		Number:  r.header.GetRevision(), Wrote: wrote,
+	}
 }
 
 // clusterName is what is stored of a cluster's ID.
@@ -57,12 +59,14 @@ func (st *store) cluster() string { return clusterName(st.known.Load()) }
 // It may be sent more than once: whoever writes compares what the first one changes.
 // Reading twice does no harm, so a broken connection is given another chance then.
 func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then,
-	orElse []clientv3.Op) (*reply, error) {
+	orElse []clientv3.Op,
+) (*reply, error) {
 	writes := slices.ContainsFunc(slices.Concat(then, orElse), func(op clientv3.Op) bool {
 		return !op.IsGet()
 	})
 	resp, sent, err := request(ctx, st, !writes, func(ctx context.Context) (*clientv3.TxnResponse,
-		error) {
+		error,
+	) {
 		return st.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
 	})
 	if err != nil {
@@ -93,7 +97,8 @@ func (st *store) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) 
 
 // request is ask with what surrounds every request.
 func request[T any](ctx context.Context, st *store, repeat bool,
-	do func(context.Context) (T, error)) (answer T, sent int, err error) {
+	do func(context.Context) (T, error),
+) (answer T, sent int, err error) {
 	st.reconnect.Before(st.client)
 	answer, sent, err = ask(ctx, &st.pace, repeat, do)
 	if err != nil && transient(err) {

@@ -17,8 +17,10 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		share = clientv3.OpGet(k.owner(ask.Share.First),
 			clientv3.WithRange(k.owner(ask.Share.First+ask.Share.Count)))
 	}
-	ops := []clientv3.Op{clientv3.OpGet(k.meta()), clientv3.OpGet(k.cluster()),
-		clientv3.OpGet(k.ticket()), share}
+	ops := []clientv3.Op{
+		clientv3.OpGet(k.meta()), clientv3.OpGet(k.cluster()),
+		clientv3.OpGet(k.ticket()), share,
+	}
 	if ask.Token == "" {
 		ops = append(ops, clientv3.OpGet(k.slots(), clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	} else {

@@ -65,8 +65,10 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock,
-		Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, Clock: opts.Clock,
+		Logger: opts.Logger,
+	}.Resolve(MaxHorizon, skewBound)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +77,10 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	store := filestore.New(filestore.Options{Path: path, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: leases})
+	store := filestore.New(filestore.Options{
+		Path: path, Namespace: opts.Namespace,
+		Clock: common.Clock, Leases: leases,
+	})
 	c, err := protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
 		Place: driver.JoinPlace("file", place, opts.Namespace),

@@ -22,8 +22,10 @@ func init() {
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), childContainer+"=")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID,
-			Pdeathsig: syscall.SIGKILL}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWPID,
+			Pdeathsig:  syscall.SIGKILL,
+		}
 		return cmd.Run()
 	}
 }

@@ -55,8 +55,10 @@ func TestFollowFloor(t *testing.T) {
 	unlucky.floor, unlucky.lost = 9000, 9000
 	careful := existing() // an operator has raised its floor, and to nothing else than a move would
 	careful.nonce, careful.floor, careful.base = "other", next.floor, next.floor
-	for what, stranger := range map[string]*ledger{"new": {}, "that has lost something": unlucky,
-		"in quarantine": careful} {
+	for what, stranger := range map[string]*ledger{
+		"new": {}, "that has lost something": unlucky,
+		"in quarantine": careful,
+	} {
 		if _, err := follow.Namespace(t.Context(), stranger, prev, followSpace()); !errors.Is(err,
 			coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
 			t.Errorf("a second namespace, %s, follows it: %v", what, err)
@@ -72,25 +74,37 @@ func TestFollowRefuses(t *testing.T) {
 		kind       error
 		want       string
 	}{
-		{"held", &ledger{}, existing().add(0, coord.SlotFree, 5).add(4, coord.SlotHeld, 9),
-			coord.ErrInvalid, `these worker IDs are held: 4 (by "host:1"); stop the generators first`},
-		{"empty", &ledger{}, existing(), coord.ErrInvalid,
-			"no worker ID was ever granted in this namespace"},
+		{
+			"held", &ledger{}, existing().add(0, coord.SlotFree, 5).add(4, coord.SlotHeld, 9),
+			coord.ErrInvalid, `these worker IDs are held: 4 (by "host:1"); stop the generators first`,
+		},
+		{
+			"empty", &ledger{}, existing(), coord.ErrInvalid,
+			"no worker ID was ever granted in this namespace",
+		},
 		{"unreadable", &ledger{}, func() *ledger {
 			l := existing().add(0, coord.SlotFree, 5)
 			l.unreadable = broken
 			return l
 		}(), broken, "not all worker IDs can be read"},
-		{"used", existing().add(2, coord.SlotFree, 5), existing().add(0, coord.SlotFree, 5),
+		{
+			"used", existing().add(2, coord.SlotFree, 5), existing().add(0, coord.SlotFree, 5),
 			coord.ErrInvalid, `the new namespace is in use: these worker IDs were granted in it ` +
 				`already: 2 ` +
-				`(by "host:1")`},
-		{"used and retired", existing().add(2, coord.SlotRetired, 5),
-			existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, "the new namespace is in use"},
-		{"layout", &ledger{}, alien(), coord.ErrLayoutMismatch,
-			"it has layout other, the new namespace f"},
-		{"no record", &ledger{}, &ledger{slots: existing().add(0, coord.SlotFree, 5).slots},
-			coord.ErrInvalid, "its own record is gone"},
+				`(by "host:1")`,
+		},
+		{
+			"used and retired", existing().add(2, coord.SlotRetired, 5),
+			existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, "the new namespace is in use",
+		},
+		{
+			"layout", &ledger{}, alien(), coord.ErrLayoutMismatch,
+			"it has layout other, the new namespace f",
+		},
+		{
+			"no record", &ledger{}, &ledger{slots: existing().add(0, coord.SlotFree, 5).slots},
+			coord.ErrInvalid, "its own record is gone",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := follow.Namespace(t.Context(), tt.next, tt.prev, followSpace())
@@ -161,8 +175,15 @@ func TestFollowSeesOthers(t *testing.T) {
 	for _, tt := range []struct {
 		call string
 		n    int
-	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}, {"Quarantine", 2}, {"Retire", 2},
-		{"List", 3}} {
+	}{
+		{"Init", 1},
+		{"Quarantine", 1},
+		{"Retire", 1},
+		{"List", 2},
+		{"Quarantine", 2},
+		{"Retire", 2},
+		{"List", 3},
+	} {
 		prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
 		next := existing()
 		next.before = func(call string, n int) error {

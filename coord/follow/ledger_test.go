@@ -84,8 +84,10 @@ func (l *ledger) Retire(_ context.Context, id int) error {
 			return nil
 		}
 	}
-	l.slots = append(l.slots, coord.Slot{WorkerID: id, State: coord.SlotRetired, Generation: 1,
-		Until: l.micro(1)})
+	l.slots = append(l.slots, coord.Slot{
+		WorkerID: id, State: coord.SlotRetired, Generation: 1,
+		Until: l.micro(1),
+	})
 	return nil
 }
 
@@ -99,8 +101,10 @@ func (l *ledger) Inspect(context.Context) (coord.Namespace, error) {
 	if err := l.call("Inspect"); err != nil || l.space == nil {
 		return coord.Namespace{}, err
 	}
-	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick,
-		MaxHorizon: l.space.MaxHorizon, Nonce: l.nonce}
+	n := coord.Namespace{
+		Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick,
+		MaxHorizon: l.space.MaxHorizon, Nonce: l.nonce,
+	}
 	if l.floor > 0 {
 		n.Floor = l.micro(l.floor + 1)
 	}
@@ -138,8 +142,10 @@ func (l *ledger) from(tick int64) bool { return l.floor >= tick && l.floor < tic
 
 // followSpace is what the namespaces know of the layout.
 func followSpace() coord.Space {
-	return coord.Space{Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000},
-		LastTick: 1<<41 - 1, Capacity: 1024}
+	return coord.Space{
+		Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000},
+		LastTick: 1<<41 - 1, Capacity: 1024,
+	}
 }
 
 // existing is an old namespace that has a layout and no slots yet.

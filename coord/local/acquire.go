@@ -63,7 +63,8 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 
 // choose goes on with a grant in the file if one serves, and leases another worker ID if none does.
 func (c *Coordinator) choose(ctx context.Context, req coord.Request,
-	entered time.Time) (coord.Grant, error) {
+	entered time.Time,
+) (coord.Grant, error) {
 	for _, e := range c.usable(req) {
 		if e.taken || !slices.Contains(c.entries, e) {
 			continue // somebody else has it by now
@@ -108,7 +109,8 @@ func (c *Coordinator) servesOffline(e *entry, now int64) bool {
 // goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
 // without it, if it does not answer and something of the window is left.
 func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
-	entered time.Time) (g coord.Grant, err error) {
+	entered time.Time,
+) (g coord.Grant, err error) {
 	limit, offline := forever, c.servesOffline(e, req.Now)
 	if offline {
 		limit = DiskTimeout
@@ -142,7 +144,8 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
 // lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
 // record was written a moment ago, or is written before.
 func (c *Coordinator) lease(ctx context.Context, req coord.Request,
-	entered time.Time) (g coord.Grant, err error) {
+	entered time.Time,
+) (g coord.Grant, err error) {
 	for _, e := range c.entries {
 		if e.Pair.Token == req.Token || e.Sent.Token == req.Token {
 			// The back end would return what it has stored, from its beginning.

@@ -50,8 +50,11 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 	p := r.start()
-	for _, cfg := range []coord.LeaseConfig{{TTL: time.Second}, {Horizon: 2 * time.Second},
-		{RenewEvery: 4 * time.Second}} {
+	for _, cfg := range []coord.LeaseConfig{
+		{TTL: time.Second},
+		{Horizon: 2 * time.Second},
+		{RenewEvery: 4 * time.Second},
+	} {
 		// shorter than the window
 		if _, err := driver.ResolveLease(p.Describe().Rules, cfg); err != nil {
 			t.Errorf("%+v: %v", cfg, err)

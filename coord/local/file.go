@@ -51,7 +51,8 @@ type file struct {
 // openFile locks and reads a state file. There are no grants if what is in the file is not to
 // be used, and why says why; an empty file has neither.
 func openFile(path string, sys system, window time.Duration) (f *file, grants []*entry, why string,
-	err error) {
+	err error,
+) {
 	path, err = statefile.Resolve(path)
 	if err != nil {
 		return nil, nil, "", err

@@ -50,8 +50,10 @@ func (c *Coordinator) newHeldGrant(e *entry, req coord.Request, entered time.Tim
 		entry: e, req: req, horizon: horizon, now: req.Now, at: entered, every: every,
 		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(), stored: e.Mark,
 		since: c.disk.begun + 1,
-		local: coord.Grant{WorkerID: e.Worker, Generation: e.Pair.Generation, Token: req.Token,
-			NotBefore: e.Mark, NotAfter: e.Mark},
+		local: coord.Grant{
+			WorkerID: e.Worker, Generation: e.Pair.Generation, Token: req.Token,
+			NotBefore: e.Mark, NotAfter: e.Mark,
+		},
 		window: min(horizon, max(req.Scale.TicksDown(c.window.Microseconds()), 3)+req.Ahead),
 	}
 	h.life, h.stop = context.WithCancel(c.life.Context())

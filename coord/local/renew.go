@@ -19,7 +19,8 @@ import (
 // the back end only if there is nothing left to give. A disk that does not answer soon is an error
 // that names the file; the next call goes on waiting for it.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant,
-	until int64) (out coord.Grant, err error) {
+	until int64,
+) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
 		return out, err
 	}

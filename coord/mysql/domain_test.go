@@ -18,8 +18,10 @@ func TestOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ring.Close()
-	for _, s := range []string{"SET SESSION server_id = 9", "SET SESSION gtid_seq_no = 1",
-		"CREATE TABLE ring (n int)"} {
+	for _, s := range []string{
+		"SET SESSION server_id = 9", "SET SESSION gtid_seq_no = 1",
+		"CREATE TABLE ring (n int)",
+	} {
 		if _, err := ring.ExecContext(drivertest.Within(t), s); err != nil {
 			t.Fatal(err)
 		}

@@ -25,8 +25,10 @@ func dialect() sqlstore.Dialect {
 			return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1)
 		},
 		Schema: schema,
-		Grants: []string{"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}",
-			"SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets"},
+		Grants: []string{
+			"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}",
+			"SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets",
+		},
 		Risks: pgdb.Risks,
 	}
 }

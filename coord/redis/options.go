@@ -51,8 +51,10 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -81,8 +83,10 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	return connected{client: client, namespace: namespace, at: address(client),
-		place: placeOf(client, namespace)}.coordinator(opts)
+	return connected{
+		client: client, namespace: namespace, at: address(client),
+		place: placeOf(client, namespace),
+	}.coordinator(opts)
 }
 
 // placeOf names the namespace by the servers that a client talks to; empty: they are not known.

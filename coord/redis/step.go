@@ -97,8 +97,10 @@ func answerOf(reply []any, get []string) (*answer, error) {
 	var worker string
 	var values, matching []any
 	ok := true
-	for i, to := range []any{&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker,
-		&values, &matching, &a.info} {
+	for i, to := range []any{
+		&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker,
+		&values, &matching, &a.info,
+	} {
 		ok = ok && read(reply[i], to)
 	}
 	if worker != "" {

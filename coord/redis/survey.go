@@ -13,8 +13,10 @@ import (
 // Survey implements [protocol.Session].
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	share := ask.Share
-	r := request{Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token,
-		Info: ask.Token != ""}
+	r := request{
+		Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token,
+		Info: ask.Token != "",
+	}
 	switch {
 	case share.Count > MaxShare:
 		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker "+
@@ -55,7 +57,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // found reads a namespace, which is made if it is not there and anew is not nil.
 func (s *session) found(ctx context.Context, r request,
 	anew func(now int64) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool,
-	err error) {
+	err error,
+) {
 	for {
 		if a, err = s.do(ctx, r); err != nil {
 			return nil, meta, false, err

@@ -33,10 +33,15 @@ type kind struct {
 
 var (
 	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil, target.single}
-	sentinel = kind{"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
-		[]string{"sentinel_user", "sentinel_password"}, target.failover}
-	cluster = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil,
-		target.cluster}
+	sentinel = kind{
+		"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
+		[]string{"sentinel_user", "sentinel_password"},
+		target.failover,
+	}
+	cluster = kind{
+		"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil,
+		target.cluster,
+	}
 )
 
 // The client's library prints on standard error, for the whole process, that it cannot
@@ -75,8 +80,10 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k),
-		secure}.coordinator(t.options)
+	c, err := connected{
+		client, t.namespace, strings.Join(t.addrs, ", "), t.place(k),
+		secure,
+	}.coordinator(t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())

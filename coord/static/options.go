@@ -81,8 +81,10 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock,
-		Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, Clock: opts.Clock,
+		Logger: opts.Logger,
+	}.Resolve(MaxHorizon, skewBound)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,10 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		place = driver.JoinPlace("static", place, opts.Namespace)
 	}
 	l := &leases{namespace: opts.Namespace}
-	store := filestore.New(filestore.Options{Path: opts.State, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: l, Begin: 1})
+	store := filestore.New(filestore.Options{
+		Path: opts.State, Namespace: opts.Namespace,
+		Clock: common.Clock, Leases: l, Begin: 1,
+	})
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
 		Lease: opts.Lease, Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: maxHorizon,

@@ -22,7 +22,8 @@ type commit struct {
 
 // Commit implements [protocol.Session].
 func (s *session) Commit(ctx context.Context,
-	change protocol.Change) (out protocol.Outcome, _ error) {
+	change protocol.Change,
+) (out protocol.Outcome, _ error) {
 	before := change.Before
 	c := &commit{session: s, change: change, worker: change.Worker(), now: &protocol.View{
 		Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease,

@@ -84,8 +84,10 @@ type op struct {
 }
 
 func (st *store) create(at string, value []byte, flags int32) op {
-	return op{at, path.Dir(at), &client.CreateRequest{Path: at, Data: value, Acl: st.acl,
-		Flags: flags}}
+	return op{at, path.Dir(at), &client.CreateRequest{
+		Path: at, Data: value, Acl: st.acl,
+		Flags: flags,
+	}}
 }
 
 func remove(at string, version int64) op {

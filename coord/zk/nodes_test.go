@@ -10,8 +10,10 @@ import (
 func TestTicketNumber(t *testing.T) {
 	for name, versions := range map[string][]int32{
 		"in order": {0, 1, 2, 1000},
-		"after all": {math.MaxInt32 - 1, math.MaxInt32, math.MinInt32, math.MinInt32 + 1, -2, 0, 1,
-			1000},
+		"after all": {
+			math.MaxInt32 - 1, math.MaxInt32, math.MinInt32, math.MinInt32 + 1, -2, 0, 1,
+			1000,
+		},
 		"from below": {math.MinInt32, -2, 0},
 	} {
 		var st store

@@ -59,8 +59,10 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
+		Logger: opts.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}

@@ -81,8 +81,10 @@ type session struct {
 
 // Open implements [protocol.Store]. The session begins to connect.
 func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s := &session{store: st, ttl: ttl, free: token == "", lane: make(chan struct{}, 1),
-		ready: make(chan struct{})}
+	s := &session{
+		store: st, ttl: ttl, free: token == "", lane: make(chan struct{}, 1),
+		ready: make(chan struct{}),
+	}
 	s.lane <- struct{}{}
 	s.ended, s.end = context.WithCancelCause(context.Background())
 	s.hosts = &hosts{life: s.ended, ttl: ttl}

@@ -202,7 +202,8 @@ func (st *store) slot(id int, e *protocol.Entry[protocol.Slot]) request {
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error. It reports whether it has made them.
 func (s *session) makeNamespace(ctx context.Context,
-	fresh func(now int64) protocol.Meta) (made bool, err error) {
+	fresh func(now int64) protocol.Meta,
+) (made bool, err error) {
 	if err := s.makeRoot(ctx); err != nil {
 		return false, err
 	}
@@ -241,8 +242,10 @@ func (s *session) makeRoot(ctx context.Context) error {
 		return err
 	}
 	moment := s.nodes.root + "/.moment-" + rand.Text() // no namespace has such a name
-	if _, err := s.write(ctx, []op{s.create(moment, nil, client.FlagEphemeral),
-		replace(moment, nil, 0)}); err != nil {
+	if _, err := s.write(ctx, []op{
+		s.create(moment, nil, client.FlagEphemeral),
+		replace(moment, nil, 0),
+	}); err != nil {
 		return err
 	}
 	err = s.together(ctx, func(c *client.Conn) error { return c.Delete(moment, -1) })

@@ -18,8 +18,10 @@ func (f *forever) Acquire(_ context.Context, req coord.Request) (coord.Grant, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.next == req.Workers.Count {
-		return coord.Grant{}, &coord.NoWorkerIDError{Namespace: "coretest", Capacity: req.Workers.Count,
-			InUse: f.next}
+		return coord.Grant{}, &coord.NoWorkerIDError{
+			Namespace: "coretest", Capacity: req.Workers.Count,
+			InUse: f.next,
+		}
 	}
 	f.next++
 	return coord.Grant{

@@ -39,8 +39,10 @@ func TestMain(m *testing.M) {
 }
 
 // testStamp is what the program under test says of itself.
-var testStamp = stamp{"v0.0.0-test", "0123456789abcdef",
-	time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+var testStamp = stamp{
+	"v0.0.0-test", "0123456789abcdef",
+	time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+}
 
 // built is the program as images have it, which is built once for all tests.
 var built = sync.OnceValues(func() (string, error) {

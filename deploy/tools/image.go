@@ -95,8 +95,10 @@ func content(program []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	add := func(name string, mode int64, owner int, data []byte) error {
-		h := &tar.Header{Name: name, Mode: mode, Uid: owner, Gid: owner, Size: int64(len(data)),
-			Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: time.Unix(0, 0)}
+		h := &tar.Header{
+			Name: name, Mode: mode, Uid: owner, Gid: owner, Size: int64(len(data)),
+			Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: time.Unix(0, 0),
+		}
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
@@ -134,8 +136,10 @@ func image(layer []byte, arch string, s stamp) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
 		types.OCIConfigJSON)
 	img, err := mutate.Append(base,
-		mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: s.at},
-			CreatedBy: "deploy/tools"}})
+		mutate.Addendum{Layer: l, History: v1.History{
+			Created:   v1.Time{Time: s.at},
+			CreatedBy: "deploy/tools",
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +174,8 @@ func labels(s stamp) map[string]string {
 
 // index returns an image for each architecture, made of the programs in folder, which index builds.
 func index(ctx context.Context, root, folder string, s stamp,
-	arches ...string) (v1.ImageIndex, error) {
+	arches ...string,
+) (v1.ImageIndex, error) {
 	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range arches {
 		path := filepath.Join(folder, "unalike-"+arch)
@@ -190,8 +195,10 @@ func index(ctx context.Context, root, folder string, s stamp,
 			return nil, err
 		}
 		all = mutate.AppendManifests(all,
-			mutate.IndexAddendum{Add: img,
-				Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+			mutate.IndexAddendum{
+				Add:        img,
+				Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
+			})
 	}
 	return all, nil
 }

@@ -39,7 +39,9 @@ func TestImageServes(t *testing.T) {
 func inRoot(root string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/unalike", args...)
 	cmd.Dir, cmd.Env = "/", []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root,
-		Credential: &syscall.Credential{Uid: user, Gid: user}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot:     root,
+		Credential: &syscall.Credential{Uid: user, Gid: user},
+	}
 	return cmd
 }

@@ -40,8 +40,10 @@ func TestWorkflows(t *testing.T) {
 func TestReleaseDryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	for _, file := range []string{"scripts/release", "CHANGELOG.md", "deploy/helm/unalike/Chart.yaml",
-		"deploy/compose/compose.yaml"} {
+	for _, file := range []string{
+		"scripts/release", "CHANGELOG.md", "deploy/helm/unalike/Chart.yaml",
+		"deploy/compose/compose.yaml",
+	} {
 		path := filepath.Join(folder, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // it is no secret
 			t.Fatal(err)
@@ -64,14 +66,18 @@ func TestReleaseDryRun(t *testing.T) {
 		}
 	}
 	out, err := run("scripts/release", "v0.1.0")
-	for _, want := range []string{"== the changelog of v0.1.0\n", "### Added\n",
-		"== there is no earlier version", "== not tagged"} {
+	for _, want := range []string{
+		"== the changelog of v0.1.0\n", "### Added\n",
+		"== there is no earlier version", "== not tagged",
+	} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%v: want %q in\n%s", err, want, out)
 		}
 	}
-	for args, want := range map[string]string{"": "name a version", "0.1.0": "name a version",
-		"v0.2.0": `no section "## 0.2.0"`, "v0.1": "name a version"} {
+	for args, want := range map[string]string{
+		"": "name a version", "0.1.0": "name a version",
+		"v0.2.0": `no section "## 0.2.0"`, "v0.1": "name a version",
+	} {
 		if out, err := run("scripts/release", args); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%q: %v: want %q in\n%s", args, err, want, out)
 		}

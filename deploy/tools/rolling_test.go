@@ -109,9 +109,11 @@ func TestRollingUpdate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &pod{served: s, to: httputil.NewSingleHostReverseProxy(u),
+		return &pod{
+			served: s, to: httputil.NewSingleHostReverseProxy(u),
 			probe: fmt.Sprintf("http://127.0.0.1:%d%s", admin,
-				deployment.at(t, "spec/template/spec/containers/0/readinessProbe/httpGet/path"))}
+				deployment.at(t, "spec/template/spec/containers/0/readinessProbe/httpGet/path")),
+		}
 	}
 	ctx, end := context.WithCancel(t.Context())
 	var work sync.WaitGroup
@@ -179,8 +181,10 @@ func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *
 	t.Helper()
 	var asked atomic.Int64
 	var seen sync.Map
-	client := &http.Client{Timeout: 10 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	client := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 8},
+	}
 	t.Cleanup(client.CloseIdleConnections)
 	for n := range 8 {
 		work.Go(func() {
@@ -212,8 +216,10 @@ func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *
 func makeSecrets(t *testing.T, folder string) {
 	t.Helper()
 	pair := authority(t)
-	for name, text := range map[string]string{"tls.crt": read(t, pair.Cert),
-		"tls.key": read(t, pair.Key), "token": "token-of-the-test-" + strconv.Itoa(os.Getpid()) + "\n"} {
+	for name, text := range map[string]string{
+		"tls.crt": read(t, pair.Cert),
+		"tls.key": read(t, pair.Key), "token": "token-of-the-test-" + strconv.Itoa(os.Getpid()) + "\n",
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -87,8 +87,10 @@ func TestUnitServes(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
 		t.Fatal(err)
 	}
-	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(folder, "notify"),
-		Net: "unixgram"})
+	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{
+		Name: filepath.Join(folder, "notify"),
+		Net:  "unixgram",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +107,10 @@ func TestUnitServes(t *testing.T) {
 		state, unit["UMask"],
 		command(t), "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Dir = "/"
-	cmd.Env = []string{strings.ReplaceAll(unit["Environment"], "%S", folder),
-		"PATH=" + os.Getenv("PATH"), "NOTIFY_SOCKET=" + told.LocalAddr().String(), "HOME=/"}
+	cmd.Env = []string{
+		strings.ReplaceAll(unit["Environment"], "%S", folder),
+		"PATH=" + os.Getenv("PATH"), "NOTIFY_SOCKET=" + told.LocalAddr().String(), "HOME=/",
+	}
 	if out, err := exec.CommandContext(t.Context(), "unshare", "--mount",
 		"true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED, mount namespaces are not allowed here: %v, %s", err, out)

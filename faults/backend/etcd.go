@@ -102,8 +102,10 @@ func startKubernetes(tb testing.TB) *Backend {
 	api := kubetest.StartOn(tb, strings.TrimPrefix(c.Endpoints()[0], "http://"))
 	in := api.Namespace(tb)
 	store := &below{c.Members[0], api}
-	b := &Backend{Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api, store},
-		call: []byte("/leases"), dirs: []string{store.Dir}}
+	b := &Backend{
+		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api, store},
+		call: []byte("/leases"), dirs: []string{store.Dir},
+	}
 	b.url = func(o url.Values) string {
 		o.Set("in", in)
 		return "kubernetes+http://" + b.Way.Addrs()[0] + query(o)

@@ -47,8 +47,10 @@ func TestPlan(t *testing.T) {
 		var targets []target
 		for _, name := range []string{"one", "two"} {
 			do := func(by int) func() { return func() { open[name] += by } }
-			targets = append(targets, target{name,
-				[]fault{{name: "a", begin: do(1), end: do(-1)}, {name: "b", begin: do(1), end: do(-1)}}})
+			targets = append(targets, target{
+				name,
+				[]fault{{name: "a", begin: do(1), end: do(-1)}, {name: "b", begin: do(1), end: do(-1)}},
+			})
 		}
 		last := time.Duration(0)
 		for _, e := range plan(rand.New(rand.NewPCG(seed, 1)), length, targets) {

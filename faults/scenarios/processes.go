@@ -166,8 +166,10 @@ func runClockSteps(s *stage.Stage) {
 	clock := s.Clock()
 	g := s.Generator("stepped")
 	w := s.Start("stepped", worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{g}})
-	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second,
-		-stage.Horizon - 5*time.Second} {
+	for _, step := range []time.Duration{
+		10 * time.Second, -10 * time.Second,
+		-stage.Horizon - 5*time.Second,
+	} {
 		s.AwaitMore(issuedEach, w)
 		clock.Set(clock.Offset() + step)
 		s.Logf("the clock stepped by %v", step)

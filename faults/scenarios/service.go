@@ -66,8 +66,10 @@ func runService(s *stage.Stage) {
 	}
 	v.front = backend.StartWay(s, v.addresses...)
 	for i := range 3 {
-		g := worker.Generator{Name: fmt.Sprint("client-", i), Prefetch: prefetch, PerSecond: 10_000,
-			Goroutines: 2}
+		g := worker.Generator{
+			Name: fmt.Sprint("client-", i), Prefetch: prefetch, PerSecond: 10_000,
+			Goroutines: 2,
+		}
 		for _, a := range v.front.Addrs() {
 			g.Servers = append(g.Servers, "http://"+a)
 		}

@@ -45,13 +45,19 @@ type weather struct {
 // to them, to the network, to the servers and to their clocks, and when. A seed repeats its
 // schedule; what the processes do meanwhile is up to the machine.
 var storms = []weather{
-	{name: "storm", seed: 1, length: 2 * time.Minute,
+	{
+		name: "storm", seed: 1, length: 2 * time.Minute,
 		backends: with(servers, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"),
-		short:    []string{"static", "kubernetes"}},
-	{name: "storm-state", seed: 7, length: time.Minute, state: true,
-		backends: []string{"etcd", "etcd3", "zk", "postgres", "mariadb", "kubernetes"}},
-	{name: "storm-contended", seed: 6, length: time.Minute, contended: true,
-		backends: with(servers, "etcd3"), short: []string{"etcd"}},
+		short:    []string{"static", "kubernetes"},
+	},
+	{
+		name: "storm-state", seed: 7, length: time.Minute, state: true,
+		backends: []string{"etcd", "etcd3", "zk", "postgres", "mariadb", "kubernetes"},
+	},
+	{
+		name: "storm-contended", seed: 6, length: time.Minute, contended: true,
+		backends: with(servers, "etcd3"), short: []string{"etcd"},
+	},
 }
 
 // settleTime is how long generators may take to issue again once everything is healed: the longest
@@ -209,8 +215,10 @@ func (st *storm) targets() (all []target) {
 			p.worker.Freeze(st)
 		}, end: func() { p.worker.Thaw(st) }}
 		ended := fault{name: "SIGTERM", begin: func() { p.end(st) }, end: start}
-		all = append(all, target{fmt.Sprint("process ", i),
-			[]fault{killed, killed, ended, frozen, frozen}})
+		all = append(all, target{
+			fmt.Sprint("process ", i),
+			[]fault{killed, killed, ended, frozen, frozen},
+		})
 		if p.clock != nil && !st.contended {
 			all = append(all, target{fmt.Sprint("clock ", i), []fault{{name: "a step", begin: func() {
 				p.clock.Set(between(st.rng, -15*time.Second, 15*time.Second))
@@ -224,8 +232,10 @@ func (st *storm) targets() (all []target) {
 		all = append(all, target{"network", st.network(way)})
 	}
 	if len(st.Backend.Servers) > 0 {
-		operator := target{"operator",
-			[]fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}}}
+		operator := target{
+			"operator",
+			[]fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}},
+		}
 		all = append(all, target{"servers", st.servers()}, operator)
 	}
 	return all

@@ -160,8 +160,10 @@ func (r *runner) take(ctx context.Context, job Job, place string) bool {
 func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 	sc, began := j.Scenario, time.Now()
 	sc.Budget = cmp.Or(sc.Budget, usualBudget)
-	result = Result{Scenario: sc.Name, Backend: j.Backend, Short: r.Short, Began: began.UTC().Round(0),
-		Commit: r.Commit}
+	result = Result{
+		Scenario: sc.Name, Backend: j.Backend, Short: r.Short, Began: began.UTC().Round(0),
+		Commit: r.Commit,
+	}
 	dir, err := os.MkdirTemp("", "unalike-faults-")
 	if err != nil {
 		result.Failures = []string{err.Error()}
@@ -177,8 +179,10 @@ func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 	defer cancel()
 	limited, end := context.WithCancelCause(limited)
 	t := &tb{name: j.String(), dir: dir, log: r, ctx: limited}
-	s := &Stage{TB: t, Scenario: sc, Short: r.Short, suite: ctx, dir: dir,
-		grace: cmp.Or(r.grace, graceTime)}
+	s := &Stage{
+		TB: t, Scenario: sc, Short: r.Short, suite: ctx, dir: dir,
+		grace: cmp.Or(r.grace, graceTime),
+	}
 	t.Logf("%s begins, and has %v", place, sc.Budget)
 	stop := s.tell(began)
 	s.perform(t, j.Backend)

@@ -38,8 +38,10 @@ func good(s *Stage) *worker.Worker {
 func run(t *testing.T, sc Scenario) Result {
 	t.Helper()
 	sc.Name = "test"
-	results, err := Run(t.Context(), Options{Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(),
-		Log: t.Output(), grace: 20 * time.Second})
+	results, err := Run(t.Context(), Options{
+		Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(),
+		Log: t.Output(), grace: 20 * time.Second,
+	})
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -109,8 +111,10 @@ func TestBad(t *testing.T) {
 		sc   Scenario
 		want string // an expression
 	}{
-		"too few IDs": {Scenario{Run: func(*Stage) {}},
-			`^0 IDs were issued; fewer than 1000 prove nothing$`},
+		"too few IDs": {
+			Scenario{Run: func(*Stage) {}},
+			`^0 IDs were issued; fewer than 1000 prove nothing$`,
+		},
 		"slow recovery": {Scenario{Recovery: 1, Run: func(s *Stage) {
 			s.Recovered(journal.Now(), good(s))
 		}}, `^it took .+ until an ID was issued again; at most 1ns is allowed$`},
@@ -285,10 +289,14 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	err := Report(&b, []Result{
 		{Scenario: "b", Backend: "zk", Began: began, Failures: []string{"of before"}},
-		{Scenario: "b", Backend: "zk", Began: began, IDs: 1234567, Recovery: 1500 * time.Millisecond,
-			Took: 2 * time.Minute, Commit: "c1"},
-		{Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second,
-			Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there"},
+		{
+			Scenario: "b", Backend: "zk", Began: began, IDs: 1234567, Recovery: 1500 * time.Millisecond,
+			Took: 2 * time.Minute, Commit: "c1",
+		},
+		{
+			Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second,
+			Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there",
+		},
 		{Scenario: "c", Backend: "etcd", Began: began, Skipped: "not here", Commit: "c1"},
 	})
 	const want = `| scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |
@@ -331,8 +339,10 @@ func TestLongestGap(t *testing.T) {
 
 // TestSelect: names, a back end and the short set choose what is run.
 func TestSelect(t *testing.T) {
-	all := []Scenario{{Name: "a", Backends: []string{"x", "y"}, Short: []string{"y"}},
-		{Name: "b", Backends: []string{"x"}}}
+	all := []Scenario{
+		{Name: "a", Backends: []string{"x", "y"}, Short: []string{"y"}},
+		{Name: "b", Backends: []string{"x"}},
+	}
 	for _, c := range []struct {
 		names   []string
 		backend string

@@ -181,7 +181,8 @@ func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind, cause string) wo
 
 // AwaitMatch waits for the first event that match accepts.
 func (s *Stage) AwaitMatch(w *worker.Worker, what string,
-	match func(worker.Event) bool) worker.Event {
+	match func(worker.Event) bool,
+) worker.Event {
 	s.Helper()
 	e, _, err := w.Await(s.Context(), 0, match)
 	if err != nil {

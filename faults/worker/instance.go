@@ -126,7 +126,8 @@ func (g *instance) issueAll(ctx context.Context, gen *core.Generator) error {
 
 // issueWith runs a goroutine for each journal, and ends all of them when one has an error.
 func (g *instance) issueWith(ctx context.Context,
-	issue func(context.Context, *journal.Writer) error) error {
+	issue func(context.Context, *journal.Writer) error,
+) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	errs := make([]error, len(g.journals))
@@ -151,8 +152,10 @@ func (g *instance) issueWith(ctx context.Context,
 func (g *instance) createJournals() error {
 	for i := range g.Generator.journals() {
 		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{Generator: g.unique, Layout: g.layout,
-			Numbers: g.Segment != ""})
+		w, err := journal.Create(path, journal.Header{
+			Generator: g.unique, Layout: g.layout,
+			Numbers: g.Segment != "",
+		})
 		if err != nil {
 			return err
 		}

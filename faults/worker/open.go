@@ -77,8 +77,10 @@ func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coord
 	}
 	switch u.Scheme {
 	case "file":
-		return given(file.New(u.Path, file.Options{Namespace: u.Option("namespace"), Lease: lease,
-			Clock: c}))
+		return given(file.New(u.Path, file.Options{
+			Namespace: u.Option("namespace"), Lease: lease,
+			Clock: c,
+		}))
 	case "static":
 		n, err := strconv.Atoi(u.Option("worker"))
 		if err != nil {
@@ -99,8 +101,10 @@ func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coord
 		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"),
 			etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "redis":
-		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1,
-			ContextTimeoutEnabled: true})
+		client := goredis.NewClient(&goredis.Options{
+			Addr: u.Hosts[0], MaxRetries: -1,
+			ContextTimeoutEnabled: true,
+		})
 		return given(redis.New(client, u.Option("namespace"),
 			redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":

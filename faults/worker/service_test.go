@@ -19,8 +19,10 @@ func TestServers(t *testing.T) {
 	first := start(t, "", g)
 	clients := []*worker.Worker{}
 	for range 2 {
-		c := worker.Generator{Name: "c", Servers: []string{"http://" + g.Listen}, Prefetch: 50,
-			PerSecond: 2000, Goroutines: 2}
+		c := worker.Generator{
+			Name: "c", Servers: []string{"http://" + g.Listen}, Prefetch: 50,
+			PerSecond: 2000, Goroutines: 2,
+		}
 		clients = append(clients, start(t, "", c))
 	}
 	more := func(what string) {

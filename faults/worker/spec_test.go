@@ -15,11 +15,17 @@ func TestSpecCheck(t *testing.T) {
 		"generator a has PerSecond -1":      {Dir: "x", Generators: []Generator{{Name: "a", PerSecond: -1}}},
 		"PerSecond 0 and Goroutines -2":     {Dir: "x", Generators: []Generator{{Name: "a", Goroutines: -2}}},
 		`generator a: core: invalid layout`: {Dir: "x", Generators: []Generator{{Name: "a", Layout: "wide"}}},
-		"a has Listen and Servers": {Dir: "x",
-			Generators: []Generator{{Name: "a", Listen: "127.0.0.1:1",
-				Servers: []string{"http://127.0.0.1:1"}}}},
-		"%!s(<nil>)": {Dir: "x", Generators: []Generator{{Name: "a"},
-			{Name: "b", Layout: "twitter", PerSecond: 1}}},
+		"a has Listen and Servers": {
+			Dir: "x",
+			Generators: []Generator{{
+				Name: "a", Listen: "127.0.0.1:1",
+				Servers: []string{"http://127.0.0.1:1"},
+			}},
+		},
+		"%!s(<nil>)": {Dir: "x", Generators: []Generator{
+			{Name: "a"},
+			{Name: "b", Layout: "twitter", PerSecond: 1},
+		}},
 	} {
 		if got := fmt.Sprintf("%s", s.check()); !strings.Contains(got, want) {
 			t.Errorf("%+v: %s; want %q", s, got, want)
@@ -41,8 +47,10 @@ func TestPace(t *testing.T) {
 		{10000, 2, time.Millisecond, 5},
 		{10001, 2, time.Millisecond, 6},
 	} {
-		s := issuer{instance: &instance{Generator: Generator{PerSecond: c.perSecond,
-			Goroutines: c.goroutines}}}
+		s := issuer{instance: &instance{Generator: Generator{
+			PerSecond:  c.perSecond,
+			Goroutines: c.goroutines,
+		}}}
 		if every, n := s.pace(); every != c.every || n != c.n {
 			t.Errorf("%d a second by %d goroutines: %d each %v; want %d each %v", c.perSecond, c.goroutines,
 				n, every, c.n, c.every)
@@ -55,8 +63,10 @@ func TestPace(t *testing.T) {
 func TestListener(t *testing.T) {
 	l := listener{changed: make(chan struct{})}
 	_, changed := l.all()
-	for _, piece := range []string{`{"kind":"rea`, "dy\"}\n{\"kind\":\"change\"}\nfatal: ", "oh\n",
-		`{"kind":`} {
+	for _, piece := range []string{
+		`{"kind":"rea`, "dy\"}\n{\"kind\":\"change\"}\nfatal: ", "oh\n",
+		`{"kind":`,
+	} {
 		if n, err := l.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Fatalf("Write: %d, %v", n, err)
 		}

@@ -14,8 +14,10 @@ import (
 )
 
 // suites are the folders with what the tests of several back ends share.
-var suites = []string{"internal/drivertest", "internal/sqlstore/sqltest",
-	"internal/sqlsegment/sqlsegmenttest", "internal/testserver/numbertest"}
+var suites = []string{
+	"internal/drivertest", "internal/sqlstore/sqltest",
+	"internal/sqlsegment/sqlsegmenttest", "internal/testserver/numbertest",
+}
 
 // said is what is written in the tests of a folder: in each of them, and beside them.
 type said struct {
@@ -142,7 +144,8 @@ func (s *said) read(t *testing.T, path string) {
 	}
 	for _, decl := range file.Decls {
 		texts := []string{
-			string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset])}
+			string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset]),
+		}
 		ast.Inspect(decl, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				if text, ok := constant(e); ok {

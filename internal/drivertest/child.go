@@ -63,7 +63,8 @@ func (c *Child) Line(tb testing.TB) string {
 // ID for as long as another one holds it, and tries for longer than the TTL, which is
 // short for a machine that is slow.
 func PrintIDs(ctx context.Context, c coord.Coordinator, pace time.Duration,
-	next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig) error {
+	next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig,
+) error {
 	g, err := core.New(ctx, c, core.Config{Lease: lease})
 	for err != nil && (errors.Is(err, coord.ErrNoWorkerID) || !coord.Permanent(err)) &&
 		ctx.Err() == nil {

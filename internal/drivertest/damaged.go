@@ -36,7 +36,8 @@ func Replace(old, new string) func(string) string {
 // refused with its name and stays as it is, and the other slots are as good as before.
 // More is what the slots of one back end alone have.
 func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored),
-	more map[string]Damage) {
+	more map[string]Damage,
+) {
 	t.Helper()
 	every := map[string]struct {
 		spoil func(string) string
@@ -55,8 +56,10 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 		"generation 0":      {Replace(`"generation":1`, `"generation":0`), "generation is 0"},
 		"negative window":   {Replace(`"notBefore":0`, `"notBefore":-1`), "notBefore"},
 		"ends early":        {Replace(`"notBefore":0`, `"notBefore":2100000000000`), "before it begins"},
-		"beyond the layout": {Replace(`"lastTick":2199023255551`, `"lastTick":1`),
-			"layout ends at tick 1"},
+		"beyond the layout": {
+			Replace(`"lastTick":2199023255551`, `"lastTick":1`),
+			"layout ends at tick 1",
+		},
 		"no ttl": {Replace(`"ttl":15000`, `"ttl":0`), "ttl is 0"},
 	}
 	all := maps.Clone(more)

@@ -13,8 +13,10 @@ import (
 // that comes back is noticed within a second. A client alone waits longer and longer, up to two
 // minutes.
 var connecting = grpc.ConnectParams{
-	Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
-		MaxDelay: 500 * time.Millisecond},
+	Backoff: backoff.Config{
+		BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+		MaxDelay: 500 * time.Millisecond,
+	},
 	MinConnectTimeout: connectTime,
 }
 

@@ -20,8 +20,10 @@ const shortLook = 100 * time.Millisecond
 
 // foreign are the signs of a server that ends a connection because it does not
 // understand what it gets, or does not know TLS.
-var foreign = []string{"server preface", "connection reset by peer", "broken pipe",
-	"does not look like a TLS handshake", "handshake failed: EOF"}
+var foreign = []string{
+	"server preface", "connection reset by peer", "broken pipe",
+	"does not look like a TLS handshake", "handshake failed: EOF",
+}
 
 // Trouble tells what is wrong with the connection of a client whose call got no answer, in
 // brackets, or is empty: the client waits for a connection and then only says that time is up.

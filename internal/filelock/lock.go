@@ -68,7 +68,8 @@ func lockWith(path string, try func(*os.File) (bool, error)) (*File, error) {
 }
 
 func lockFile(path string, own bool, mode os.FileMode,
-	try func(*os.File) (bool, error)) (*File, error) {
+	try func(*os.File) (bool, error),
+) (*File, error) {
 	// Somebody may delete the file between opening and locking it. Its lock would
 	// then keep nobody out, so look again; more than a few times is no accident.
 	for deletions, looks := 0, 0; deletions < 10; {

@@ -80,7 +80,8 @@ func (s watchedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol
 }
 
 func (s watchedSession) Look(ctx context.Context, worker int,
-	token string) (*protocol.View, error) {
+	token string,
+) (*protocol.View, error) {
 	return made(s.w, func() (*protocol.View, error) { return s.Session.Look(ctx, worker, token) })
 }
 

@@ -28,8 +28,10 @@ type disk struct {
 }
 
 func realDisk() disk {
-	return disk{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir,
-		network: filesys.Network}
+	return disk{
+		sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir,
+		network: filesys.Network,
+	}
 }
 
 // load reads the state and deletes the marks that are over. Foreign says that another machine may

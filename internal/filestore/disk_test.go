@@ -41,8 +41,10 @@ func bump(ctx context.Context, s *Store) (floor int64, err error) {
 		return 0, err
 	}
 	defer op.End()
-	meta := protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1000},
-		LastTick: 1 << 40, Capacity: 16})
+	meta := protocol.NewMeta(coord.Space{
+		Fingerprint: "f", Scale: clock.Scale{Unit: 1000},
+		LastTick: 1 << 40, Capacity: 16,
+	})
 	sv, err := op.Survey(ctx, protocol.Ask{New: func(int64) protocol.Meta { return meta }})
 	if err != nil || sv.Made {
 		return 0, err

@@ -82,8 +82,10 @@ func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey
 		h := protocol.Holder{Worker: id, Changed: slot.Version}
 		if now := s.o.Leases.Now(); now != 0 {
 			left := time.Duration(max(m.Ends-now, 0)) * time.Microsecond
-			h.Lease = protocol.Lease{Worker: id, Mark: strconv.FormatInt(m.Ends, 10),
-				Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left}
+			h.Lease = protocol.Lease{
+				Worker: id, Mark: strconv.FormatInt(m.Ends, 10),
+				Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left,
+			}
 		}
 		v.Holders = append(v.Holders, h)
 	}
@@ -135,8 +137,10 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 		if c.Owner == protocol.OwnerFreed || c.Owner == protocol.OwnerTaken && err != nil {
 			s.o.Leases.Free(id)
 		}
-		return protocol.Outcome{Position: protocol.Position{Number: d.Number, Wrote: true}, Done: true,
-			Now: d.view(id)}, err
+		return protocol.Outcome{
+			Position: protocol.Position{Number: d.Number, Wrote: true}, Done: true,
+			Now: d.view(id),
+		}, err
 	})
 }
 
@@ -156,8 +160,10 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return nil, errNoFile
 	}
 	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.Listing, error) {
-		l := &protocol.Listing{Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
-			Owned: slices.Sorted(maps.Keys(d.Marks))}
+		l := &protocol.Listing{
+			Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
+			Owned: slices.Sorted(maps.Keys(d.Marks)),
+		}
 		for _, id := range slices.Sorted(maps.Keys(d.Slots)) {
 			l.Slots = append(l.Slots, d.Slots[id].Record)
 		}

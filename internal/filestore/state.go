@@ -38,8 +38,10 @@ type Mark struct {
 }
 
 func newState(namespace string) *State {
-	return &State{Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{},
-		Marks: map[int]Mark{}}
+	return &State{
+		Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{},
+		Marks: map[int]Mark{},
+	}
 }
 
 // decode reads the content of a file. Its checksum tells that it is what was written.
@@ -79,8 +81,10 @@ func same[R interface {
 // view is what is stored of a worker ID; -1: of the namespace alone.
 func (d *State) view(id int) *protocol.View {
 	m, owned := d.Marks[id]
-	return &protocol.View{Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
-		Slot: d.Slots[id], Owned: owned, Lease: m.Token}
+	return &protocol.View{
+		Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
+		Slot: d.Slots[id], Owned: owned, Lease: m.Token,
+	}
 }
 
 // worker returns the worker ID that a token leads to; -1: none.

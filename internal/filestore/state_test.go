@@ -61,8 +61,11 @@ func TestUnfit(t *testing.T) {
 	} {
 		d := newState("n")
 		d.Meta = protocol.Entry[protocol.Meta]{
-			Record: protocol.NewMeta(coord.Space{Fingerprint: "f", Scale: clock.Scale{Unit: 1}, LastTick: 9,
-				Capacity: 1}), Made: 1}
+			Record: protocol.NewMeta(coord.Space{
+				Fingerprint: "f", Scale: clock.Scale{Unit: 1}, LastTick: 9,
+				Capacity: 1,
+			}), Made: 1,
+		}
 		change(d)
 		b, err := format.Encode(d)
 		if err != nil {
@@ -96,8 +99,10 @@ func FuzzDecode(f *testing.F) {
 func TestBoot(t *testing.T) {
 	b := &bootClock{since: time.Hour}
 	on := func(path, machine, boot string) *Store {
-		return New(Options{Path: path, Namespace: "n", Clock: clock.System(),
-			Leases: b.on(machine, boot)})
+		return New(Options{
+			Path: path, Namespace: "n", Clock: clock.System(),
+			Leases: b.on(machine, boot),
+		})
 	}
 	for name, tt := range map[string]struct {
 		machine, machine2 string
@@ -118,8 +123,10 @@ func TestBoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "a", Generation: 1,
-				NotAfter: 500, LastTick: 1000, Fingerprint: "f", TTL: 60_000}
+			slot := protocol.Slot{
+				Version: protocol.Version, Worker: 3, Token: "a", Generation: 1,
+				NotAfter: 500, LastTick: 1000, Fingerprint: "f", TTL: 60_000,
+			}
 			if out, err := s.Commit(t.Context(),
 				protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "a"}); err != nil ||
 				!out.Done {
@@ -194,12 +201,16 @@ func TestSameVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, _ := s.Open("", time.Minute, 0) // another one makes the second version anew
-	if out, err := other.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: now.Meta},
-		Meta: &meta}); err != nil || !out.Done || out.Now.Meta.Version != before.Meta.Version {
+	if out, err := other.Commit(t.Context(), protocol.Change{
+		Before: &protocol.View{Meta: now.Meta},
+		Meta:   &meta,
+	}); err != nil || !out.Done || out.Now.Meta.Version != before.Meta.Version {
 		t.Fatalf("%+v, %v; want version %d once more", out, err, before.Meta.Version)
 	}
-	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: before.Meta},
-		Meta: &meta}); err != nil || out.Done {
+	if out, err := op.Commit(t.Context(), protocol.Change{
+		Before: &protocol.View{Meta: before.Meta},
+		Meta:   &meta,
+	}); err != nil || out.Done {
 		t.Errorf("a change that took another value of version %d to be stored: %+v, %v",
 			before.Meta.Version, out, err)
 	}

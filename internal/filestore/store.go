@@ -85,7 +85,8 @@ const (
 // with calls f with what is stored; save stores what f has made of it. It returns when ctx ends.
 // What is under way then goes on, and the next call waits for its end.
 func with[T any](ctx context.Context, s *session, to access,
-	f func(d *State, save func() error) (T, error)) (T, error) {
+	f func(d *State, save func() error) (T, error),
+) (T, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -134,7 +135,8 @@ var memories = struct {
 // use has f use the file, or what there is instead. Foreign says that another machine may have
 // written it.
 func (s *Store) use(ctx context.Context, to access, foreign bool,
-	f func(d *State, save func() error) error) error {
+	f func(d *State, save func() error) error,
+) error {
 	if s.o.Path == "" {
 		memories.Lock()
 		defer memories.Unlock()

@@ -53,8 +53,10 @@ func TestPathTooLong(t *testing.T) {
 }
 
 func TestDiskFull(t *testing.T) {
-	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true,
-		syscall.EIO: false} {
+	for err, want := range map[error]bool{
+		syscall.ENOSPC: true, syscall.EDQUOT: true,
+		syscall.EIO: false,
+	} {
 		if got := DiskFull(&fs.PathError{Op: "write", Path: "file", Err: err}); got != want {
 			t.Errorf("%v is a full disk: %v; want %v", err, got, want)
 		}

@@ -65,8 +65,10 @@ func Network(f *os.File) (string, error) {
 		}
 		name = append(name, byte(c))
 	}
-	if slices.Contains([]string{"nfs", "smbfs", "afpfs", "webdav", "ftp", "fusefs", "osxfuse",
-		"macfuse", "9p", "p9fs"}, string(name)) {
+	if slices.Contains([]string{
+		"nfs", "smbfs", "afpfs", "webdav", "ftp", "fusefs", "osxfuse",
+		"macfuse", "9p", "p9fs",
+	}, string(name)) {
 		return string(name), nil
 	}
 	return "", nil

@@ -55,8 +55,10 @@ const fuse = 0x65735546
 
 // fuses are such programs that keep files on the machine itself. All others are taken for
 // networks: there are too many to know them.
-var fuses = []string{"fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.bindfs",
-	"fuse.mergerfs", "fuse.zfs-fuse"}
+var fuses = []string{
+	"fuseblk", "fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuse.bindfs",
+	"fuse.mergerfs", "fuse.zfs-fuse",
+}
 
 // Network names the network file system that a file is on; empty: it is on none that is known.
 func Network(f *os.File) (string, error) {

@@ -40,8 +40,10 @@ func TestFuseOf(t *testing.T) {
 41 22 0:51 / /mnt/ntfs rw - fuseblk /dev/sdb1 rw
 42 22 0:52 / /mnt/s3 rw - fuse.s3fs s3fs rw
 `
-	for device, want := range map[string]string{"0:50": "fuse.sshfs", "0:51": "", "0:52": "fuse.s3fs",
-		"0:99": "FUSE"} {
+	for device, want := range map[string]string{
+		"0:50": "fuse.sshfs", "0:51": "", "0:52": "fuse.s3fs",
+		"0:99": "FUSE",
+	} {
 		if got := fuseOf(bufio.NewScanner(strings.NewReader(mounts)), device); got != want {
 			t.Errorf("device %s is %q; want %q", device, got, want)
 		}

@@ -24,8 +24,10 @@ func Meta() protocol.Meta {
 		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z",
 		Epoch:       1704067200000000, Unit: 1000, LastTick: 1<<41 - 1, Capacity: 1024,
 		Nonce: "K5NONCEOFTHENAMESPACE", Lineage: "lineage-1",
-		MaxHorizon: 0, Floor: 60000001, Base: 50000001, Loss: protocol.Loss{Nonce: "K5NONCEOFTHELOSS",
-			Floor: 59000001, Found: 1767323045000000},
+		MaxHorizon: 0, Floor: 60000001, Base: 50000001, Loss: protocol.Loss{
+			Nonce: "K5NONCEOFTHELOSS",
+			Floor: 59000001, Found: 1767323045000000,
+		},
 	}
 }
 

@@ -17,41 +17,63 @@ var allowed = map[string][]string{
 	"clock":           nil,
 	"clock/clocktest": {"clock"},
 	"coord":           {"clock", "internal/drivers"},
-	"coord/coordtest": {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver",
-		"internal/spelling"},
+	"coord/coordtest": {
+		"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver",
+		"internal/spelling",
+	},
 	"coord/driver": {"clock", "coord", "internal/drivers", "internal/spelling"},
 	"coord/follow": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
-	"coord/local": {"clock", "coord", "internal/filesys", "internal/filelock",
+	"coord/local": {
+		"clock", "coord", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile", "internal/drivers",
-		"coord/driver", "internal/spelling"},
-	"coord/file": {"clock", "coord", "internal/filestore", "internal/statefile",
+		"coord/driver", "internal/spelling",
+	},
+	"coord/file": {
+		"clock", "coord", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
-		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling"},
-	"coord/static": {"clock", "coord", "internal/filestore", "internal/statefile",
+		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
+	},
+	"coord/static": {
+		"clock", "coord", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
-		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling"},
-	"core": {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
-		"coord/driver", "internal/spelling"},
-	"core/coretest": {"clock", "coord", "internal/keeper", "internal/logs", "core",
-		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling"},
+		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
+	},
+	"core": {
+		"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
+		"coord/driver", "internal/spelling",
+	},
+	"core/coretest": {
+		"clock", "coord", "internal/keeper", "internal/logs", "core",
+		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling",
+	},
 	"internal/drivers":  nil,
 	"internal/filesys":  nil,
 	"internal/filelock": nil,
 	"internal/keeper":   {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/lifetime": {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/logs":     nil,
-	"internal/statefile": {"clock", "coord", "internal/drivers", "internal/filelock",
-		"internal/filesys"},
-	"internal/protocol": {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers",
-		"coord/driver", "internal/spelling"},
+	"internal/statefile": {
+		"clock", "coord", "internal/drivers", "internal/filelock",
+		"internal/filesys",
+	},
+	"internal/protocol": {
+		"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers",
+		"coord/driver", "internal/spelling",
+	},
 	"probe": nil,
-	"segment": {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver",
-		"internal/spelling"},
-	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers",
-		"coord/driver", "internal/spelling"},
-	"coord/kubernetes": {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
+	"segment": {
+		"clock", "coord", "internal/logs", "internal/drivers", "coord/driver",
+		"internal/spelling",
+	},
+	"segment/segmenttest": {
+		"clock", "coord", "internal/logs", "segment", "internal/drivers",
+		"coord/driver", "internal/spelling",
+	},
+	"coord/kubernetes": {
+		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
-		"internal/statefile", "internal/drivers", "coord/driver", "internal/spelling"},
+		"internal/statefile", "internal/drivers", "coord/driver", "internal/spelling",
+	},
 }
 
 // platforms differ in the files that are built.
@@ -79,11 +101,13 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "coord/driver",
+	want := []string{
+		module + "clock", module + "config", module + "coord", module + "coord/driver",
 		module + "coord/local", module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
 		module + "internal/keeper", module + "internal/logs", module + "internal/spelling",
-		module + "internal/statefile", module + "segment", "go.yaml.in/yaml/v3"}
+		module + "internal/statefile", module + "segment", "go.yaml.in/yaml/v3",
+	}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {
@@ -113,14 +137,18 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 // TestServiceImports: whoever has IDs from servers gets protobuf and no driver, and whoever mounts
 // the server gets Connect beside that, and not gRPC's own library.
 func TestServiceImports(t *testing.T) {
-	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs",
-		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1"}
+	inside := []string{
+		"clock", "core", "coord", "internal/keeper", "internal/logs",
+		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1",
+	}
 	for pkg, want := range map[string]struct{ inside, modules []string }{
 		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
 		"server": {
 			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
-			[]string{"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth",
-				"connectrpc.com/grpcreflect", "golang.org/x/sync/semaphore", "golang.org/x/time/rate"},
+			[]string{
+				"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth",
+				"connectrpc.com/grpcreflect", "golang.org/x/sync/semaphore", "golang.org/x/time/rate",
+			},
 		},
 	} {
 		for _, dep := range dependencies(t, "linux/amd64", pkg) {

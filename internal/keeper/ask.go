@@ -24,7 +24,8 @@ type answer[T any] struct {
 // later. The first answer counts, and ends the other call. Ask blocks until there is one, or until
 // ctx has ended and the calls have returned. It changes d.
 func Ask[T any](ctx context.Context, d *Deadline, timedOut func(error),
-	call func(context.Context) (T, error)) (value T, err error) {
+	call func(context.Context) (T, error),
+) (value T, err error) {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	answers := make(chan answer[T])

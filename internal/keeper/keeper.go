@@ -109,8 +109,10 @@ func New(cfg Config) *Keeper {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
-		healings: make(chan acquired, 1)}
+	k := &Keeper{
+		cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
+		healings: make(chan acquired, 1),
+	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)

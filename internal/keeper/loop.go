@@ -116,8 +116,10 @@ func (k *Keeper) ended(now int64) bool {
 func (k *Keeper) nextEvent(now int64) int64 {
 	last, _ := k.cfg.Gate.Last()
 	next := int64(math.MaxInt64)
-	for _, tick := range []int64{k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1,
-		last - k.cfg.Limit} {
+	for _, tick := range []int64{
+		k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1,
+		last - k.cfg.Limit,
+	} {
 		if tick > now {
 			next = min(next, k.cfg.Request.Scale.Micro(tick))
 		}

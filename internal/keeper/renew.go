@@ -78,8 +78,10 @@ func (k *Keeper) renew() {
 		// after the answer, so that a listener delays nothing
 		defer k.report(coord.CallRenew, g.WorkerID, took, err)
 		select {
-		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began),
-			timedOut: timedOut}:
+		case k.answers <- reply{
+			of: r, old: g, g: next, err: err, took: time.Since(r.began),
+			timedOut: timedOut,
+		}:
 		case <-own.Done():
 		}
 	})

@@ -41,8 +41,10 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for allowed, want := range map[string]bool{"": true, "some.other": true,
-		"github.com/unalike-id/unalike/internal/leaktest.forgotten": false} {
+	for allowed, want := range map[string]bool{
+		"": true, "some.other": true,
+		"github.com/unalike-id/unalike/internal/leaktest.forgotten": false,
+	} {
 		cmd := exec.CommandContext(t.Context(), path, "-test.run=^TestPatience$", "-test.short")
 		cmd.Env = append(os.Environ(), planted+"="+allowed)
 		out, err := cmd.CombinedOutput()

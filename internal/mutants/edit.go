@@ -104,7 +104,8 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 
 // change returns what a mutant takes out of a statement and what it puts there.
 func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string,
-	_ error) {
+	_ error,
+) {
 	if a, b, ok := strings.Cut(how, " => "); ok {
 		old = only(node, a)
 		return old, b, unless(old != nil)

@@ -16,8 +16,10 @@ func TestEdit(t *testing.T) {
 		{"a whole if", "if a { //mutant:x\nf()\n}\ng()", "drop", "{}\ng()"},
 		{"an else", "if a {\n} else if b { //mutant:x\nf()\n}", "drop", "if a {\n} else {}"},
 		{"a condition", "if a { //mutant:x\n}", "true", "if true { //mutant:x\n}"},
-		{"with a statement before", "if x := f(); x { //mutant:x\n}", "false",
-			"if x := f(); false { //mutant:x\n}"},
+		{
+			"with a statement before", "if x := f(); x { //mutant:x\n}", "false",
+			"if x := f(); false { //mutant:x\n}",
+		},
 		{"a loop", "for i < 3 { //mutant:x\n}", "negate", "for !(i < 3) { //mutant:x\n}"},
 		{"a case", "switch {\ncase a: //mutant:x\n}", "drop", "switch {\ncase false: //mutant:x\n}"},
 		{"an operand", "if a && (b || c) && d { //mutant:x\n}", "drop 2", "if a && d { //mutant:x\n}"},

@@ -58,8 +58,10 @@ func hasTest(t *testing.T, dir, name string) bool {
 // TestBadList: a line that lacks a field, and a name that comes twice, are refused.
 func TestBadList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list.tsv")
-	for _, lines := range []string{"a\tdrop\tp\tTestP",
-		"a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2"} {
+	for _, lines := range []string{
+		"a\tdrop\tp\tTestP",
+		"a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2",
+	} {
 		if err := os.WriteFile(path, []byte("names\n"+lines+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -152,7 +152,8 @@ const limited = `ulimit -d 6291456; exec "$0" "$@"`
 // test runs one test of a program that build has made, in the package's folder, as make test
 // does.
 func (r *runner) test(ctx context.Context, program string, t test, end time.Duration,
-	env ...string) result {
+	env ...string,
+) result {
 	ctx, cancel := context.WithTimeout(ctx, end+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", limited, program, "-test.v", "-test.short",

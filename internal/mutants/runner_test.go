@@ -74,8 +74,10 @@ func TestPositive(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRunner(root, t.TempDir())
-	for i, want := range []string{"", "TestPositive did not notice", "does not build", "",
-		"did not notice"} {
+	for i, want := range []string{
+		"", "TestPositive did not notice", "does not build", "",
+		"did not notice",
+	} {
 		t.Run(all[i].name, func(t *testing.T) {
 			t.Parallel()
 			err := r.try(t.Context(), &all[i])

@@ -18,26 +18,40 @@ func TestVerdict(t *testing.T) {
 		res   result
 		want  string // what the verdict contains; noticed if ""
 	}{
-		{name: "out of memory", res: result{output: full, err: failed},
-			want: "neither passed nor failed"},
+		{
+			name: "out of memory", res: result{output: full, err: failed},
+			want: "neither passed nor failed",
+		},
 		{name: "a loop without end, out of memory", hangs: true, res: result{output: full, err: failed}},
 		{name: "passed", res: result{output: "--- PASS: TestX (0.00s)\n"}, want: "did not notice"},
 		{name: "failed", res: result{output: "=== RUN   TestX\n--- FAIL: TestX (0.00s)\n", err: failed}},
 		{name: "failed first of all", res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed}},
-		{name: "another failed", res: result{output: "--- FAIL: TestXY (0.00s)\n", err: failed},
-			want: "neither"},
-		{name: "a part failed", res: result{output: "    --- FAIL: TestX (0.00s)\n", err: failed},
-			want: "neither"},
-		{name: "process died", res: result{output: "fatal error: out of memory\n", err: failed},
-			want: "neither"},
+		{
+			name: "another failed", res: result{output: "--- FAIL: TestXY (0.00s)\n", err: failed},
+			want: "neither",
+		},
+		{
+			name: "a part failed", res: result{output: "    --- FAIL: TestX (0.00s)\n", err: failed},
+			want: "neither",
+		},
+		{
+			name: "process died", res: result{output: "fatal error: out of memory\n", err: failed},
+			want: "neither",
+		},
 		{name: "timed out", res: result{output: timeout, err: failed}, want: "did not end"},
-		{name: "both", res: result{output: timeout + "--- FAIL: TestX (0.00s)\n", err: failed},
-			want: "did not end"},
+		{
+			name: "both", res: result{output: timeout + "--- FAIL: TestX (0.00s)\n", err: failed},
+			want: "did not end",
+		},
 		{name: "hangs", hangs: true, res: result{output: timeout, err: failed}},
-		{name: "hangs but failed", hangs: true,
-			res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed}},
-		{name: "hangs but passed", hangs: true, res: result{output: "--- PASS: TestX (0.00s)\n"},
-			want: "did not notice"},
+		{
+			name: "hangs but failed", hangs: true,
+			res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed},
+		},
+		{
+			name: "hangs but passed", hangs: true, res: result{output: "--- PASS: TestX (0.00s)\n"},
+			want: "did not notice",
+		},
 	} {
 		m := mutant{hangs: tt.hangs}
 		got := m.verdict(test{"p", "TestX"}, tt.res)
@@ -56,11 +70,15 @@ func TestUsable(t *testing.T) {
 	}{
 		{name: "passed", res: result{output: "--- PASS: TestX (0.00s)\nPASS\n"}},
 		{name: "a part skipped", res: result{output: "    --- SKIP: TestX/a (0.00s)\n--- PASS: TestX (0.00s)\n"}},
-		{name: "no such test", res: result{output: "testing: warning: no tests to run\nPASS\n"},
-			want: "there is no p.TestX"},
+		{
+			name: "no such test", res: result{output: "testing: warning: no tests to run\nPASS\n"},
+			want: "there is no p.TestX",
+		},
 		{name: "skipped", res: result{output: "--- SKIP: TestX (0.00s)\nPASS\n"}, want: "is skipped"},
-		{name: "failed", res: result{output: "--- FAIL: TestX (0.00s)\n", err: errFailed{}},
-			want: "unchanged code"},
+		{
+			name: "failed", res: result{output: "--- FAIL: TestX (0.00s)\n", err: errFailed{}},
+			want: "unchanged code",
+		},
 	} {
 		got := tt.res.usable(test{"p", "TestX"})
 		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {

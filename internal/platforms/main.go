@@ -69,8 +69,10 @@ func check(folder, platform string) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{fset: token.NewFileSet(), sizes: types.SizesFor(build.Default.Compiler, arch),
-		done: map[string]*types.Package{"unsafe": types.Unsafe}}
+	c := &checker{
+		fset: token.NewFileSet(), sizes: types.SizesFor(build.Default.Compiler, arch),
+		done: map[string]*types.Package{"unsafe": types.Unsafe},
+	}
 	for _, p := range packages {
 		c.check(p)
 	}

@@ -24,8 +24,10 @@ func TestPlanted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for platform, want := range map[string]string{"linux/386": "cannot use Big",
-		"windows/amd64": "undefined: syscall.Kill", "linux/amd64": ""} {
+	for platform, want := range map[string]string{
+		"linux/386":     "cannot use Big",
+		"windows/amd64": "undefined: syscall.Kill", "linux/amd64": "",
+	} {
 		t.Run(strings.ReplaceAll(platform, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			mistakes, err := check(dir, platform)

@@ -51,8 +51,10 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (g coord.G
 		return g, err
 	}
 	defer c.leave(t)
-	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req),
-		began: lifetime.Now(), refused: refusals{}}
+	a := &acquisition{
+		Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req),
+		began: lifetime.Now(), refused: refusals{},
+	}
 	if err = c.insist(ctx, func() error {
 		v, err := a.round(ctx)
 		switch {
@@ -120,8 +122,10 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	case !a.sv.Meta.There():
 		return nil, a.checkDeclared(a.req, a.sv.Meta)
 	case meta.Fingerprint != a.req.Fingerprint:
-		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: meta.Fingerprint,
-			Wanted: a.req.Fingerprint}
+		return nil, &coord.LayoutMismatchError{
+			Namespace: a.set.Namespace, Stored: meta.Fingerprint,
+			Wanted: a.req.Fingerprint,
+		}
 	case a.detector.observation().lost != "":
 		return nil, cmp.Or(a.raiseIfLost(ctx, a.s, a.clock()), errAgain)
 	case free: // with a wrong clock, a window would reach far into the future

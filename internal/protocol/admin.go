@@ -37,8 +37,10 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 			meta := sv.Meta.Record
 			switch {
 			case meta.Fingerprint != space.Fingerprint:
-				return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: meta.Fingerprint,
-					Wanted: space.Fingerprint}
+				return &coord.LayoutMismatchError{
+					Namespace: c.set.Namespace, Stored: meta.Fingerprint,
+					Wanted: space.Fingerprint,
+				}
 			case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
 				return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be "+
 					"declared with %v; that is fixed: use the stored one, or declare another namespace, which "+
@@ -50,8 +52,10 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 					"another namespace", coord.ErrInvalid)
 			}
 			meta = meta.declaredNew()
-			return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Unused: true,
-				NoteLineage: true}, refused))
+			return done(c.replace(ctx, s, Change{
+				Before: sv.view(), Meta: &meta, Unused: true,
+				NoteLineage: true,
+			}, refused))
 		})
 }
 
@@ -82,7 +86,8 @@ func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 // is wrong.
 func (c *Coordinator) changeFloor(ctx context.Context, what string,
 	clock func(s Session, sv *Survey, now int64) (int64, error),
-	change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
+	change func(meta Meta, now int64) (Meta, error),
+) (time.Time, error) {
 	var floor time.Time
 	err := c.admin(ctx, what, func(ctx context.Context, s Session, refused refusals) error {
 		sv, err := c.survey(ctx, s, Ask{})
@@ -111,8 +116,10 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string,
 			// which may not be all over yet
 			return nil
 		}
-		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta,
-			NoteLineage: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
+		return done(c.replace(ctx, s, Change{
+			Before: sv.view(), Meta: &meta,
+			NoteLineage: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce,
+		}, refused))
 	})
 	return floor, err
 }
@@ -152,7 +159,8 @@ func done(out Outcome, err error) error {
 // admin makes a change to the namespace in a session that ends with it. The change is
 // made again if something else was changed meanwhile.
 func (c *Coordinator) admin(ctx context.Context, what string,
-	change func(context.Context, Session, refusals) error) error {
+	change func(context.Context, Session, refusals) error,
+) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
 		refused := refusals{}
 		return c.insist(ctx, func() error { return change(ctx, s, refused) })
@@ -161,7 +169,8 @@ func (c *Coordinator) admin(ctx context.Context, what string,
 
 // visit makes calls for an operator, in a session that ends with them.
 func (c *Coordinator) visit(ctx context.Context, what string,
-	call func(context.Context, Session) error) error {
+	call func(context.Context, Session) error,
+) error {
 	return c.life.Do(ctx, what, func(ctx context.Context) error {
 		return c.operate(func(s Session) error { return call(ctx, s) })
 	})

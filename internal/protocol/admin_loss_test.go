@@ -18,7 +18,8 @@ func TestClosingRecordsALoss(t *testing.T) {
 			return c
 		},
 		"by who sees another lineage": func(s *memstore.Server,
-			_ *protocol.Coordinator) *protocol.Coordinator {
+			_ *protocol.Coordinator,
+		) *protocol.Coordinator {
 			s.Move("b")
 			return process(t, s)
 		},

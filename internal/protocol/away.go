@@ -37,7 +37,8 @@ const lateness, overdue = 5 * time.Second, time.Second
 // clock, nor since the silence began; 0: there are none. If the clock agrees with none of the
 // holders, differs is the error of one.
 func (q silence) listen(now map[int]life, clock Span,
-	bound time.Duration) (ends int64, differs *coord.ClockSkewError) {
+	bound time.Duration,
+) (ends int64, differs *coord.ClockSkewError) {
 	agree := false
 	for _, id := range slices.Sorted(maps.Keys(now)) {
 		mark, when := now[id].mark, now[id].when
@@ -69,8 +70,10 @@ func (sv *Survey) marks() map[int]life {
 			continue
 		}
 		if m, err := h.Mark(); err == nil {
-			all[h.Worker] = life{fmt.Sprint(h.Changed),
-				Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
+			all[h.Worker] = life{
+				fmt.Sprint(h.Changed),
+				Span{m.Renewed, m.Renewed + m.Lease().Microseconds()},
+			}
 		}
 	}
 	return all

@@ -19,8 +19,10 @@ func outlives(s *protocol.Settings) { s.Outlives = true }
 // for long. A newcomer is granted nothing before their holders have renewed, which notice, or the
 // leases have ended.
 func TestNewcomersWait(t *testing.T) {
-	for name, clock := range map[string]func() int64{"no clock": nil,
-		"a clock": (&shifted{}).UnixMicro} {
+	for name, clock := range map[string]func() int64{
+		"no clock": nil,
+		"a clock":  (&shifted{}).UnixMicro,
+	} {
 		for _, lives := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				inOurTime(t, func(t *testing.T) {

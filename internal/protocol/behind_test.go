@@ -42,7 +42,8 @@ func TestKnownFloorHeld(t *testing.T) {
 // lossDealtWith has a process deal with a loss. It returns what the process holds, and what
 // puts the server back to what it was before.
 func lossDealtWith(t *testing.T, server *memstore.Server,
-	p *protocol.Coordinator) (g coord.Grant, restore func()) {
+	p *protocol.Coordinator,
+) (g coord.Grant, restore func()) {
 	t.Helper()
 	g = mustAcquire(t, p, within("p", coord.Range{Count: 1}))
 	restore = server.Snapshot()

@@ -89,11 +89,13 @@ func TestNoticedInTheMiddle(t *testing.T) {
 		call   func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error)
 	}{
 		"Acquire": {"commit", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant,
-			error) {
+			error,
+		) {
 			return c.Acquire(t.Context(), wants("new"))
 		}},
 		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant,
-			error) {
+			error,
+		) {
 			return c.Acquire(t.Context(), wants("p"))
 		}},
 		"Renew":                         {"commit", renew},

@@ -41,8 +41,11 @@ func TestUnusable(t *testing.T) {
 		why   string
 	}{
 		{"it ends as far ahead as right clocks push it", 0, Slot{NotAfter: 500}, ""},
-		{"it ends further ahead", 0, Slot{NotAfter: 501},
-			"further ahead than any holder with a right clock"},
+		{
+			"it ends further ahead", 0,
+			Slot{NotAfter: 501},
+			"further ahead than any holder with a right clock",
+		},
 		{"and the floor too", 600, Slot{NotAfter: 600}, ""},
 		{"it was retired", 0, Slot{Retired: true}, "retire it again"},
 		{"it has another layout", 0, Slot{Generation: 1, Fingerprint: "g"}, "has layout g"},

@@ -17,8 +17,10 @@ func CheckClock(clock, right Span, bound time.Duration) error {
 		return nil
 	}
 	local := min(max(right.Low, clock.Low), clock.High)
-	return &coord.ClockSkewError{Local: Time(local),
-		Reference: Time(min(max(local, right.Low), right.High)), Max: bound}
+	return &coord.ClockSkewError{
+		Local:     Time(local),
+		Reference: Time(min(max(local, right.Low), right.High)), Max: bound,
+	}
 }
 
 // checkClock compares a clock, which says now, with that of the back end at a survey, if it

@@ -86,7 +86,12 @@ func (s *listened) Leases(_ context.Context, holders []Holder) (all []Lease) {
 // TestHoldersBesideRetired: however many worker IDs are retired, holders are heard.
 func TestHoldersBesideRetired(t *testing.T) {
 	for _, tt := range []struct{ holders, retired, want, asked int }{
-		{0, 0, 0, 0}, {5, 0, 5, 1}, {8, 0, 8, 1}, {9, 0, 8, 1}, {1000, 0, 8, 1}, {21, 8, 8, 2},
+		{0, 0, 0, 0},
+		{5, 0, 5, 1},
+		{8, 0, 8, 1},
+		{9, 0, 8, 1},
+		{1000, 0, 8, 1},
+		{21, 8, 8, 2},
 		{100, 99, 1, 13},
 	} {
 		sv, s := &Survey{Server: 1}, &listened{retired: tt.retired}

@@ -8,12 +8,16 @@ import (
 // FuzzDecode: what is read of a record of any kind is written again, byte for byte, and
 // nothing that is read of one makes the arithmetic stumble.
 func FuzzDecode(f *testing.F) {
-	slot := Slot{Version: Version, Worker: 3, Token: "t", Identity: "pod-a", Holder: "h",
-		Generation: 1, NotAfter: 10, LastTick: 1 << 41, Fingerprint: "x", TTL: 15_000}
+	slot := Slot{
+		Version: Version, Worker: 3, Token: "t", Identity: "pod-a", Holder: "h",
+		Generation: 1, NotAfter: 10, LastTick: 1 << 41, Fingerprint: "x", TTL: 15_000,
+	}
 	later := aMeta()
 	later.Version, later.unknown = MetaVersion+1, `,"zone":{"b":1,"a":[2,3]},"anew":null`
-	for _, r := range []Record{aMeta(), later, slot, slot.Withdrawn(aMeta(), 3, 7), PointerTo(3),
-		MarkOf(slot)} {
+	for _, r := range []Record{
+		aMeta(), later, slot, slot.Withdrawn(aMeta(), 3, 7), PointerTo(3),
+		MarkOf(slot),
+	} {
 		s, err := Encode(r)
 		if err != nil {
 			f.Fatal(err)
@@ -22,8 +26,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s[:len(s)/2]))
 		f.Add([]byte(strings.ReplaceAll(s, ",", ", ")))
 	}
-	for _, s := range []string{"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"minReader":3}`,
-		`{"Version":1,"worker":3}`, `{"version":1,"worker":3,"worker":4}`, "\xff"} {
+	for _, s := range []string{
+		"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"minReader":3}`,
+		`{"Version":1,"worker":3}`, `{"version":1,"worker":3,"worker":4}`, "\xff",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -112,8 +112,10 @@ func (c *Coordinator) Describe() coord.Description {
 }
 
 func (c *Coordinator) rules() coord.LeaseRules {
-	rules := coord.LeaseRules{Set: c.set.Lease, Default: c.set.Default, MinTTL: c.set.MinTTL,
-		MaxHorizon: c.set.MaxHorizon}
+	rules := coord.LeaseRules{
+		Set: c.set.Lease, Default: c.set.Default, MinTTL: c.set.MinTTL,
+		MaxHorizon: c.set.MaxHorizon,
+	}
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
@@ -248,7 +250,8 @@ const noSlots = -1
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.
 func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string,
-	mine *View) (*View, error) {
+	mine *View,
+) (*View, error) {
 	at := c.detector.observation()
 	v, err := s.Look(ctx, worker, token)
 	if err != nil {
@@ -274,7 +277,8 @@ func (c *Coordinator) note(at observation, v, mine *View, now int64) {
 // look. Unsound says that it shows a loss, or that one was noticed since what the change is
 // based on was read: what was done may not be used.
 func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
-	mine *View) (out Outcome, unsound bool, err error) {
+	mine *View,
+) (out Outcome, unsound bool, err error) {
 	at := c.detector.observation()
 	if out, err = s.Commit(ctx, change); err != nil {
 		return out, false, err
@@ -290,15 +294,18 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
 // replace makes a change. The error is that of something else that has changed what belongs to
 // what is stored.
 func (c *Coordinator) replace(ctx context.Context, s Session, change Change,
-	refused refusals) (Outcome, error) {
+	refused refusals,
+) (Outcome, error) {
 	out, _, err := c.commit(ctx, s, change, nil)
 	return out, cmp.Or(err, refused.damage(change, out, -1))
 }
 
 // view is what a survey shows of the namespace.
 func (sv *Survey) view() *View {
-	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server,
-		losses: sv.losses}
+	return &View{
+		Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server,
+		losses: sv.losses,
+	}
 }
 
 // insist makes attempts until one does not fail because others were faster, or ctx ends.

@@ -18,7 +18,8 @@ import (
 // Another token than the grant's resumes it: the token and the next generation are stored
 // with the same step, so that whoever had the grant has lost it.
 func planRenewal(v *View, g coord.Grant, token string, until, now int64,
-	mine bool) (_ Change, from int64, grows bool) {
+	mine bool,
+) (_ Change, from int64, grows bool) {
 	slot, from, grows := v.Slot.Record.Extended(g, v.Meta.Record.Floor, until, now)
 	change := Change{Before: v, Slot: &slot, Token: token}
 	if token != g.Token {

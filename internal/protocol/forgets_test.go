@@ -21,8 +21,10 @@ func TestForgets(t *testing.T) {
 		init   bool
 		floor  bool
 	}{
-		"declared first": {func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true,
-			false},
+		"declared first": {
+			func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true,
+			false,
+		},
 		"made, and nothing was granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, st *tapped) {
 			st.tap = failing("commit")
 			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {

@@ -18,8 +18,10 @@ var errUnread = errors.New("try again")
 // first that was not renewed for the longest time.
 func (a *acquisition) full(ctx context.Context) error {
 	sv := a.sv
-	full := &coord.NoWorkerIDError{Namespace: a.set.Namespace,
-		Capacity: a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired}
+	full := &coord.NoWorkerIDError{
+		Namespace: a.set.Namespace,
+		Capacity:  a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired,
+	}
 	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int {
 		return cmp.Compare(x.Changed, y.Changed)
 	})

@@ -36,7 +36,8 @@ type holding struct {
 
 // newHolding enters the tenant of a token for what is to be done with a grant.
 func (c *Coordinator) newHolding(ctx context.Context, g coord.Grant,
-	token string) (*holding, error) {
+	token string,
+) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, refused: refusals{}}
 	v, sure := c.viewOf(g)
 	h.known, h.unseen = v, v == nil && g.Token != ""
@@ -70,7 +71,8 @@ func outlived(ctx context.Context, s Session, err error) bool {
 
 // keep makes turns until one is done, in which the grant is held as far as is known.
 func (h *holding) keep(ctx context.Context,
-	turn func(context.Context) (done bool, err error)) error {
+	turn func(context.Context) (done bool, err error),
+) error {
 	var last error
 	for n := range turns {
 		if err := h.pause(ctx, n-1); err != nil {
@@ -94,7 +96,8 @@ func (h *holding) keep(ctx context.Context,
 
 // once makes one turn.
 func (h *holding) once(ctx context.Context,
-	turn func(context.Context) (done bool, err error)) (bool, error) {
+	turn func(context.Context) (done bool, err error),
+) (bool, error) {
 	h.mu.Lock()
 	err := h.reopen(h.t)
 	h.s = h.t.session

@@ -10,8 +10,10 @@ import (
 
 // TestInspectedLoss: what may be lost shows when the floor says nothing any more.
 func TestInspectedLoss(t *testing.T) {
-	space := coord.Space{Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000},
-		LastTick: 1<<41 - 1, Capacity: 1024}
+	space := coord.Space{
+		Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000},
+		LastTick: 1<<41 - 1, Capacity: 1024,
+	}
 	m := NewMeta(space)
 	if got := m.Inspected(); got != (coord.Namespace{Layout: "f", Nonce: m.Nonce}) {
 		t.Errorf("a new namespace: %+v", got)
@@ -25,8 +27,10 @@ func TestInspectedLoss(t *testing.T) {
 	}
 	end := Time(space.Scale.Micro(space.LastTick))
 	m, err := m.Quarantine(end)
-	if want := (coord.Namespace{Layout: "f", Nonce: m.Nonce, Floor: end.Add(time.Millisecond),
-		Base: end.Add(time.Millisecond), Closed: true, Lost: lost}); err != nil || m.Inspected() != want {
+	if want := (coord.Namespace{
+		Layout: "f", Nonce: m.Nonce, Floor: end.Add(time.Millisecond),
+		Base: end.Add(time.Millisecond), Closed: true, Lost: lost,
+	}); err != nil || m.Inspected() != want {
 		t.Errorf("closed: %+v, %v; want %+v", m.Inspected(), err, want)
 	}
 }

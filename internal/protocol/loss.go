@@ -173,8 +173,10 @@ func (d *detector) deal(losses int64, a answer, now int64) (after int64, ok bool
 
 // begin forgets what was seen before a loss. The caller holds mu.
 func (d *detector) begin(a answer, now int64) {
-	d.m = observation{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now,
-		meta: a.meta.Record, version: a.meta.Version}
+	d.m = observation{
+		losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now,
+		meta: a.meta.Record, version: a.meta.Version,
+	}
 }
 
 // raises is how often a call tries to raise the floor: all who notice a loss do at once.

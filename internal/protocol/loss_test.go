@@ -14,8 +14,10 @@ import (
 const found = 100_000_000
 
 // epochSpace has ticks that are milliseconds since 1970.
-var epochSpace = coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000},
-	LastTick: 1 << 41, Capacity: 1}
+var epochSpace = coord.Space{
+	Fingerprint: "layout", Scale: clock.Scale{Unit: 1000},
+	LastTick: 1 << 41, Capacity: 1,
+}
 
 // lostAt is a namespace with the record of a loss.
 func lostAt(before Meta, nonce string, at int64) Meta {
@@ -28,8 +30,10 @@ func lostAt(before Meta, nonce string, at int64) Meta {
 func TestProof(t *testing.T) {
 	space := Meta{Nonce: "n", Fingerprint: "f", Base: 3, MaxHorizon: 5}
 	at := observation{lineage: "a", number: 10, meta: space, version: 6}
-	held := Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "t",
-		NotAfter: 100}}
+	held := Entry[Slot]{Made: 3, Version: 9, Record: Slot{
+		Worker: 7, Generation: 4, Token: "t",
+		NotAfter: 100,
+	}}
 	number := func(n int64, wrote bool) answer {
 		return answer{Position: Position{Lineage: "a", Number: n, Wrote: wrote}}
 	}
@@ -56,8 +60,11 @@ func TestProof(t *testing.T) {
 		{"the namespace is gone", answer{meta: &Entry[Meta]{}}, true},
 		{"the namespace has another nonce", meta(Meta{Nonce: "m"}), true},
 		{"the namespace", meta(Meta{Nonce: "n", Floor: 5}), false},
-		{"an older record of the namespace",
-			answer{meta: &Entry[Meta]{Made: 1, Version: 5, Record: space}}, true},
+		{
+			"an older record of the namespace",
+			answer{meta: &Entry[Meta]{Made: 1, Version: 5, Record: space}},
+			true,
+		},
 		{"the base fell", meta(Meta{Nonce: "n", Fingerprint: "f", MaxHorizon: 5}), true},
 		{"the horizon fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 3}), true},
 		{"neither fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 4, MaxHorizon: 6}), false},
@@ -115,21 +122,37 @@ func TestRemedy(t *testing.T) {
 	}{
 		{"nothing is on record", before, sure, before, Position{}, false},
 		{"found after all that was seen", before, sure, lost, Position{}, true},
-		{"found so soon after it that clocks may deceive", before, sure + 2_000_001, lost, Position{},
-			false},
-		{"a backup holds the record of an older loss", before, found + 5_000_000, lost, Position{},
-			false},
+		{
+			"found so soon after it that clocks may deceive", before, sure + 2_000_001, lost,
+			Position{},
+			false,
+		},
+		{
+			"a backup holds the record of an older loss", before, found + 5_000_000, lost,
+			Position{},
+			false,
+		},
 		{"the loss was known", lost, sure, lost, Position{}, false},
 		{"nothing was known", Meta{}, 0, lost, Position{}, true},
 		{"a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure, lost, Position{}, false},
-		{"a floor is missing that the loss makes up for", higher(before, lost.Floor+9, 0), sure, lost,
-			Position{}, true},
-		{"a horizon is missing", before.declared(testLimits.Horizon.Milliseconds() + 1), sure, lost,
-			Position{}, false},
+		{
+			"a floor is missing that the loss makes up for", higher(before, lost.Floor+9, 0), sure, lost,
+			Position{},
+			true,
+		},
+		{
+			"a horizon is missing", before.declared(testLimits.Horizon.Milliseconds() + 1), sure, lost,
+			Position{},
+			false,
+		},
 		{"another layout says nothing", other, sure, lost, Position{}, true},
 		{"the own record", before, found + 5_000_000, lostAt(before, "drawn", found), Position{}, true},
-		{"the own record, and a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure,
-			lostAt(before, "drawn", found), Position{}, false},
+		{
+			"the own record, and a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure,
+			lostAt(before, "drawn", found),
+			Position{},
+			false,
+		},
 		{"a namespace that may be new", before, sure, born, Position{}, false},
 		{"in another lineage", Meta{}, 0, lost, foreign, false},
 	} {
@@ -168,8 +191,10 @@ func TestRemedy(t *testing.T) {
 func TestDetector(t *testing.T) {
 	before := NewMeta(epochSpace)
 	seen := func(number int64, m Meta) answer {
-		return answer{Position: Position{Lineage: "a", Number: number},
-			meta: &Entry[Meta]{Made: 1, Version: number, Record: m}}
+		return answer{
+			Position: Position{Lineage: "a", Number: number},
+			meta:     &Entry[Meta]{Made: 1, Version: number, Record: m},
+		}
 	}
 	fresh := func() (*detector, observation) {
 		d := &detector{limits: testLimits}
@@ -264,13 +289,24 @@ func TestListen(t *testing.T) {
 		{"one of several", silence{}, map[int]life{1: at("a", long), 2: at("b", now)}, 10, false},
 		{"for longer", since("a", 4*second), map[int]life{1: at("a", long)}, 6, true},
 		{"by another clock since", since("a", 4*second), map[int]life{1: at("b", long)}, 0, true},
-		{"and by this one", since("a", 4*second), map[int]life{1: at("b", long), 2: at("c", now)}, 0,
-			false},
-		{"its lease should have ended", since("a", ttl+5*second), map[int]life{1: at("a", long)}, 1,
-			true},
+		{
+			"and by this one", since("a", 4*second),
+			map[int]life{1: at("b", long), 2: at("c", now)},
+			0,
+			false,
+		},
+		{
+			"its lease should have ended", since("a", ttl+5*second),
+			map[int]life{1: at("a", long)},
+			1,
+			true,
+		},
 		{"and does not end", since("a", ttl+5*second+1), map[int]life{1: at("a", long)}, 0, true},
-		{"another one later", since("a", ttl+6*second), map[int]life{1: at("a", long), 2: at("b", long)},
-			10, true},
+		{
+			"another one later", since("a", ttl+6*second),
+			map[int]life{1: at("a", long), 2: at("b", long)},
+			10, true,
+		},
 		{"those are gone", since("a", second), nil, 0, false},
 	} {
 		ends, err := tt.first.listen(tt.now, Span{now, now}, time.Second)

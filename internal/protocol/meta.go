@@ -64,8 +64,10 @@ func NewMeta(s coord.Space) Meta {
 
 // SpaceOf returns the layout that a request comes with.
 func SpaceOf(req coord.Request) coord.Space {
-	return coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick,
-		Capacity: req.Capacity}
+	return coord.Space{
+		Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick,
+		Capacity: req.Capacity,
+	}
 }
 
 // Scale converts between times and the namespace's ticks.

@@ -30,15 +30,19 @@ func TestBadMeta(t *testing.T) {
 	for _, tc := range []struct{ old, with, want string }{
 		{`"version":2,"minReader":2`, `"version":1`, "made by a version of unalike before the first " +
 			"release (record version 1, this program reads version 3); stop its generators"},
-		{`"version":2,"minReader":2`, `"version":7,"minReader":4`,
-			"wants programs that read record version 4; this one reads version 3: update this program"},
+		{
+			`"version":2,"minReader":2`, `"version":7,"minReader":4`,
+			"wants programs that read record version 4; this one reads version 3: update this program",
+		},
 		{`"version":2,"minReader":2`, `"version":"2","minReader":2`, `version is "2"; it is 1 or more`},
 		{`"minReader":2,`, ``, `the field "minReader" is missing`},
 		{`"nonce":"NONCE"`, `"nonce":""`, "nonce is empty"},
 		{`"base":70`, `"base":9001`, "base is 9001 and floor is 9000; the floor is not below the base"},
 		{`"base":70`, `"base":-1`, "a tick is 0 or more"},
-		{`"maxHorizon":3600000`, `"maxHorizon":-1`,
-			"maxHorizon is -1 ms; it is 0 to 31622400000, which is a year"},
+		{
+			`"maxHorizon":3600000`, `"maxHorizon":-1`,
+			"maxHorizon is -1 ms; it is 0 to 31622400000, which is a year",
+		},
 		{`"maxHorizon":3600000`, `"maxHorizon":9223372036854775807`, "it is 0 to 31622400000"},
 		{`"nonce":"LOSS"`, `"nonce":""`, "the loss has no nonce"},
 		{`"floor":9000,"base"`, `"floor":9000,"floor":9000,"base"`, `a field is given twice`},

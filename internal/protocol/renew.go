@@ -27,7 +27,8 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 
 // Resume implements [coord.Resumer].
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
-	until int64) (coord.Grant, error) {
+	until int64,
+) (coord.Grant, error) {
 	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
@@ -40,7 +41,8 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
 
 // renew renews a grant, under another token if that is to be.
 func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, token string,
-	until int64) (coord.Grant, error) {
+	until int64,
+) (coord.Grant, error) {
 	var out coord.Grant
 	err := c.life.Do(ctx, fmt.Sprintf("%s worker ID %d", what, g.WorkerID),
 		func(ctx context.Context) error {

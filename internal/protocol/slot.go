@@ -107,8 +107,10 @@ func (s Slot) Trimmed(g coord.Grant, last int64) Slot {
 // holder's next renewal refused. A slot that was never granted is the zero Slot.
 func (s Slot) Withdrawn(meta Meta, worker int, now int64) Slot {
 	if s.Generation == 0 {
-		s = Slot{Version: Version, Worker: worker, LastTick: meta.LastTick, Fingerprint: meta.Fingerprint,
-			Since: now, TTL: 1}
+		s = Slot{
+			Version: Version, Worker: worker, LastTick: meta.LastTick, Fingerprint: meta.Fingerprint,
+			Since: now, TTL: 1,
+		}
 	}
 	s.Token, s.Retired, s.Generation, s.Renewed = "", true, s.Generation+1, now
 	return s

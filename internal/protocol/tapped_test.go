@@ -95,7 +95,8 @@ func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing
 }
 
 func (s *tappedSession) Look(ctx context.Context, worker int,
-	token string) (*protocol.View, error) {
+	token string,
+) (*protocol.View, error) {
 	return told(s.st, "look", func() (*protocol.View, error) {
 		return s.Session.Look(ctx, worker, token)
 	})
@@ -114,7 +115,8 @@ func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 
 // tap returns a coordinator over a store that is tapped.
 func tap(tb testing.TB, server *memstore.Server, c clock.Clock,
-	set ...func(*protocol.Settings)) (*protocol.Coordinator, *tapped) {
+	set ...func(*protocol.Settings),
+) (*protocol.Coordinator, *tapped) {
 	tb.Helper()
 	if c == nil {
 		c = &shifted{}

@@ -89,8 +89,10 @@ func TestNothingIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := new(idleStore)
-				c := &Coordinator{store: st, tenants: map[string]*tenant{},
-					detector: &detector{limits: testLimits}}
+				c := &Coordinator{
+					store: st, tenants: map[string]*tenant{},
+					detector: &detector{limits: testLimits},
+				}
 				use(t, c)
 				synctest.Wait()
 				if n := c.held(); n != 0 || st.open != 0 {

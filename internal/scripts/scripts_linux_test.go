@@ -135,8 +135,10 @@ func TestBusy(t *testing.T) {
 // finds something, or that the go command does not know, is named at the end.
 func TestFuzz(t *testing.T) {
 	out, code := script(t, "fuzz", "list")
-	for _, want := range []string{"./core FuzzParse", "./internal/filestore FuzzDecode",
-		"./coord/zk FuzzNames", "./internal/protocol FuzzDecode"} {
+	for _, want := range []string{
+		"./core FuzzParse", "./internal/filestore FuzzDecode",
+		"./coord/zk FuzzNames", "./internal/protocol FuzzDecode",
+	} {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("%s is not found", want)
 		}

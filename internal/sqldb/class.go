@@ -5,15 +5,14 @@ type Class int
 
 // What errors mean.
 const (
-	Unknown Class = iota // what was asked for may have been done
-	// it was rolled back, because somebody else was in its way; trying again helps
-	Race
-	Duplicate // it was rolled back, because a row or a table is there already
-	NoTables  // there is no such table
-	Misfit    // a table is there, and its columns are not what they have to be
-	Denied    // the rights do not allow it
-	ReadOnly  // the server is a replica
-	Refused   // the server does not let this user in: trying again cannot help
+	Unknown   Class = iota // what was asked for may have been done
+	Race                   // it was rolled back for somebody else; trying again helps
+	Duplicate              // it was rolled back, because a row or a table is there already
+	NoTables               // there is no such table
+	Misfit                 // a table is there, and its columns are not what they have to be
+	Denied                 // the rights do not allow it
+	ReadOnly               // the server is a replica
+	Refused                // the server does not let this user in: trying again cannot help
 )
 
 // Fault is an error whose class the client knows, and not the server.

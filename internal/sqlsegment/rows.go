@@ -252,8 +252,10 @@ func boundOf(name string) (int64, error) {
 		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint",
 			segment.ErrInvalidConfig, name)
 	}
-	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31,
-		"int": 31}[m[1]]
+	bits := map[string]int{
+		"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31,
+		"int": 31,
+	}[m[1]]
 	switch {
 	case bits > 0 && m[3] != "":
 		return 1<<(bits+1) - 1, nil

@@ -78,8 +78,10 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	if err := db.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
-	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{},
-		looking: make(chan struct{}, 1)}
+	s := &Store{
+		db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{},
+		looking: make(chan struct{}, 1),
+	}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -165,8 +167,10 @@ func (s *Store) stillBelow(ctx context.Context, tag string) error {
 	}
 	row, err := s.readBy(ctx, tag)
 	if err == nil && row.next <= f.last {
-		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{Tag: tag,
-			Got: segment.Range{First: row.next, Last: row.next}, Above: f.last}))
+		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{
+			Tag: tag,
+			Got: segment.Range{First: row.next, Last: row.next}, Above: f.last,
+		}))
 	}
 	return err
 }
@@ -178,7 +182,8 @@ const forever = int64(24 * time.Hour / time.Microsecond)
 // one, the server is the one that it is to be and no setting is unsafe, and if that is while
 // somebody waits for it. It is one statement and what reads what is stored then.
 func (s *Store) ask(ctx context.Context, tag string,
-	step int64) (r segment.Range, done bool, err error) {
+	step int64,
+) (r segment.Range, done bool, err error) {
 	was, size, wait := s.expected(tag), "step", forever
 	if step > 0 {
 		size = num(step)
@@ -263,7 +268,8 @@ func (s *Store) why(ctx context.Context, tag string) (row, error) {
 // changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what
 // [Dialect.Changed] says.
 func (s *Store) changed(ctx context.Context, once bool, update string,
-	pairs ...string) ([][]string, error) {
+	pairs ...string,
+) ([][]string, error) {
 	all := s.dialect.Changed(update)
 	for i, text := range all {
 		all[i] = s.write(text, pairs...)
@@ -276,7 +282,8 @@ func (s *Store) changed(ctx context.Context, once bool, update string,
 
 // GiveBack implements [segment.Store]. It is sent once.
 func (s *Store) GiveBack(ctx context.Context, tag string,
-	unused segment.Range) (done bool, err error) {
+	unused segment.Range,
+) (done bool, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}

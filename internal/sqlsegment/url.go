@@ -22,7 +22,8 @@ type Target struct {
 // Open makes a store, and what connect gives for it, from a URL. A server that cannot be reached is
 // no error yet.
 func Open[D DB](ctx context.Context, scheme sqldb.Scheme, u *driver.URL, d Dialect,
-	connect func(sqldb.Server) (D, error)) (*Store, error) {
+	connect func(sqldb.Server) (D, error),
+) (*Store, error) {
 	t, err := parseURL(scheme, u)
 	if err != nil {
 		return nil, Invalid(u, err)

@@ -13,16 +13,20 @@ import (
 func TestBadAnswer(t *testing.T) {
 	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
 	namespace := []string{"n", "0", "5", "1", "9", "0", encoded(t, protocol.NewMeta(layout)), "here"}
-	slot := encoded(t, protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
-		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test"})
+	slot := encoded(t, protocol.Slot{
+		Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test",
+	})
 	for says, tc := range map[string]struct {
 		rows  [][]string
 		final bool
 	}{
 		"the answer has 3 columns; it must have 8": {
-			[][]string{{"m", "0", "1"}}, false},
+			[][]string{{"m", "0", "1"}}, false,
+		},
 		`parsing "x": invalid syntax`: {
-			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}}, false},
+			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}}, false,
+		},
 		"the answer does not tell the server's time":                                 {[][]string{namespace}, false},
 		"the tables unalike_* have format 3 and this program reads format 2":         {[][]string{{"m", "0", "1", "0", "0", "3", "77", "here"}}, true},
 		`namespace "ns" has slots in unalike_slots and no row in unalike_namespaces`: {[][]string{moment, {"s", "1", "5", "2", "8", "0", slot, ""}}, true},

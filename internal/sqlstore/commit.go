@@ -134,7 +134,8 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 
 // slotStatement is the statement that changes a slot.
 func (s *session) slotStatement(change protocol.Change, guard []any, worker int,
-	stamp int64) (Statement, error) {
+	stamp int64,
+) (Statement, error) {
 	before := change.Before.Slot
 	slot := before.Record
 	if change.Slot != nil {

@@ -26,8 +26,10 @@ func (s scripted) Transact(ctx context.Context, _ bool, _ []Statement) ([][]stri
 func (scripted) Class(error) sqldb.Class        { return sqldb.Unknown }
 func (scripted) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-var layout = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
-	Capacity: 4}
+var layout = coord.Space{
+	Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
+	Capacity: 4,
+}
 
 // encoded is what is stored for a record.
 func encoded(tb testing.TB, r protocol.Record) string {
@@ -43,8 +45,10 @@ func encoded(tb testing.TB, r protocol.Record) string {
 // returns what is in them or an error.
 func FuzzAnswer(f *testing.F) {
 	meta := encoded(f, protocol.NewMeta(layout))
-	slot := encoded(f, protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
-		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test"})
+	slot := encoded(f, protocol.Slot{
+		Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test",
+	})
 	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
 	add := func(rows ...[]string) {
 		text, err := json.Marshal(rows)
@@ -119,11 +123,15 @@ func answered(t *testing.T, rows [][]string) {
 	if v == nil {
 		v = &protocol.View{}
 	}
-	for _, owner := range []protocol.Owner{protocol.OwnerStays, protocol.OwnerTaken,
-		protocol.OwnerFreed, protocol.OwnerForever} {
+	for _, owner := range []protocol.Owner{
+		protocol.OwnerStays, protocol.OwnerTaken,
+		protocol.OwnerFreed, protocol.OwnerForever,
+	} {
 		out, err := s.Commit(t.Context(),
-			protocol.Change{Before: v, Slot: &protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t",
-				Identity: "i", TTL: 1000}, Owner: owner, Token: "t"})
+			protocol.Change{Before: v, Slot: &protocol.Slot{
+				Version: protocol.Version, Worker: 1, Token: "t",
+				Identity: "i", TTL: 1000,
+			}, Owner: owner, Token: "t"})
 		refused("a change", err)
 		if err == nil && out.Done {
 			t.Errorf("%q is taken for a change that was done, with a stamp that nobody knows", rows)

@@ -74,8 +74,10 @@ func parse(cols []string) (r row, err error) {
 			return r, err
 		}
 	}
-	return row{cols[0], int(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], cols[6],
-		cols[7]}, nil
+	return row{
+		cols[0], int(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], cols[6],
+		cols[7],
+	}, nil
 }
 
 // errHalf says that the last statement which makes the tables is not done.
@@ -134,8 +136,10 @@ func entry[R protocol.Record](r row, what string) (e protocol.Entry[R], err erro
 	if r.version == 0 && r.made == 0 {
 		return e, nil
 	}
-	e = protocol.Entry[R]{Made: r.made, Version: r.version,
-		Raw: append(binary.BigEndian.AppendUint64(nil, uint64(r.stamp)), r.record...)}
+	e = protocol.Entry[R]{
+		Made: r.made, Version: r.version,
+		Raw: append(binary.BigEndian.AppendUint64(nil, uint64(r.stamp)), r.record...),
+	}
 	if e.Record, err = protocol.Decode[R]([]byte(r.record)); err != nil {
 		return e, fmt.Errorf("%w: %s is damaged: %w; it is not overwritten: restore it from a backup, "+
 			"or use another namespace", coord.ErrInvalid, what, err)

@@ -50,8 +50,10 @@ var prefixes = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 // Resolve fills in defaults and checks the options.
 func (o Options) Resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock,
-		Logger: o.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{
+		Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock,
+		Logger: o.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return o, err
 	}
@@ -68,7 +70,8 @@ func (o Options) Resolve() (Options, error) {
 
 // New returns the coordinator of a namespace.
 func New(db DB, d Dialect, driver, title, namespace string, at []string,
-	o Options) (*protocol.Coordinator, error) {
+	o Options,
+) (*protocol.Coordinator, error) {
 	if err := coorddriver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -94,8 +97,10 @@ func New(db DB, d Dialect, driver, title, namespace string, at []string,
 
 // NewStore returns the store of a namespace.
 func NewStore(db DB, d Dialect, namespace string, o Options) protocol.Store {
-	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept,
-		log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1)}
+	return &store{
+		db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept,
+		log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1),
+	}
 }
 
 // store implements [protocol.Store].
@@ -180,7 +185,8 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 
 // look reads a view with the last of some statements.
 func (s *session) look(ctx context.Context, worker int, write bool,
-	statements ...Statement) (*protocol.View, error) {
+	statements ...Statement,
+) (*protocol.View, error) {
 	began := lifetime.Now()
 	all, err := s.db.Transact(ctx, write, statements)
 	if s.db.Class(err) == sqldb.NoTables {

@@ -85,7 +85,8 @@ func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, e
 
 // make makes the namespace, unless somebody else does, and makes a survey.
 func (s *session) make(ctx context.Context, meta protocol.Meta,
-	look Statement) (a *answer, made bool, err error) {
+	look Statement,
+) (a *answer, made bool, err error) {
 	if meta.Capacity > MaxCapacity {
 		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for "+
 			"each, and at most %d: choose a layout with fewer",

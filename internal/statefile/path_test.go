@@ -53,15 +53,19 @@ func TestCheck(t *testing.T) {
 
 // TestCheckRights: what this user may not write is refused.
 func TestCheckRights(t *testing.T) {
-	err := OpenError("/etc/unalike.state", &fs.PathError{Op: "open", Path: "/etc/unalike.state",
-		Err: fs.ErrPermission})
+	err := OpenError("/etc/unalike.state", &fs.PathError{
+		Op: "open", Path: "/etc/unalike.state",
+		Err: fs.ErrPermission,
+	})
 	if !errors.Is(err, coord.ErrInvalid) ||
 		!strings.Contains(err.Error(), `state file "/etc/unalike.state": this user may not write it`) {
 		t.Error(err)
 	}
 	there := filepath.Join(t.TempDir(), "file") // as in /proc, where no file can be made
-	if err := OpenError(there, &fs.PathError{Op: "open", Path: there,
-		Err: fs.ErrNotExist}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(),
+	if err := OpenError(there, &fs.PathError{
+		Op: "open", Path: there,
+		Err: fs.ErrNotExist,
+	}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(),
 		"its folder is there, but no file can be made in it: name another folder") {
 		t.Error(err)
 	}

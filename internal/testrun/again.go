@@ -36,7 +36,8 @@ func (r *results) unsteady() bool {
 // at is looked at, as goroutines that are left. What it says of the tests ends the report: they are
 // to be mended all the same.
 func (r *results) again(args []string, test func(args []string, r *results) error,
-	out io.Writer) bool {
+	out io.Writer,
+) bool {
 	all, passes := true, map[string]bool{}
 	for _, f := range r.failed {
 		if _, ran := passes[f.pkg]; !ran {

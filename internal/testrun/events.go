@@ -49,8 +49,10 @@ type results struct {
 }
 
 func newResults() *results {
-	return &results{running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{},
-		missing: map[string]int{}, skips: map[string]bool{}}
+	return &results{
+		running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{},
+		missing: map[string]int{}, skips: map[string]bool{},
+	}
 }
 
 // take adds an event, and returns what is to be printed now.

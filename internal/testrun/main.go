@@ -102,7 +102,8 @@ func lines(in io.Reader) <-chan []byte {
 // follow prints what the lines say until they end, and what is running whenever nothing was printed
 // for a while. The times of ticks, and began, are of one clock.
 func follow(r *results, lines <-chan []byte, ticks <-chan time.Time, began time.Time,
-	out io.Writer) {
+	out io.Writer,
+) {
 	last := began
 	for {
 		select {

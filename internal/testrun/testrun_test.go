@@ -44,36 +44,57 @@ func TestRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"passes": {"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0,
-			`^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`},
-		"fails": {"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1,
-			`(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"panics": {"func TestA(t *testing.T) { panic(\"said\") }\n", 1,
-			`(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not vet": {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1,
-			`(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not build": {"func TestA(t *testing.T) { said }\n", 1,
-			`(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"fails beside others": {"func TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) {" +
-			once(`t.Error("late")`) + "}) }\n", 0,
-			`(?s)--- FAIL: TestA/part.*2 failed.*planted TestA: WARNING, unsteady`},
-		"fails alone, too": {"func TestA(t *testing.T) { t.Error(\"late\") }\n", 1,
-			`(?s)planted TestA: it or its package fails alone`},
+		"passes": {
+			"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0,
+			`^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`,
+		},
+		"fails": {
+			"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1,
+			`(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`,
+		},
+		"panics": {
+			"func TestA(t *testing.T) { panic(\"said\") }\n", 1,
+			`(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`,
+		},
+		"does not vet": {
+			"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1,
+			`(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`,
+		},
+		"does not build": {
+			"func TestA(t *testing.T) { said }\n", 1,
+			`(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`,
+		},
+		"fails beside others": {
+			"func TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) {" +
+				once(`t.Error("late")`) + "}) }\n", 0,
+			`(?s)--- FAIL: TestA/part.*2 failed.*planted TestA: WARNING, unsteady`,
+		},
+		"fails alone, too": {
+			"func TestA(t *testing.T) { t.Error(\"late\") }\n", 1,
+			`(?s)planted TestA: it or its package fails alone`,
+		},
 		"has duplicates once": {"func TestA(t *testing.T) {" + once(`t.Error("1 duplicate")`) +
 			"}\n", 1, `failed, 0 skipped, with their parts\n$`},
-		"grants too much once": {"func TestA(t *testing.T) {" +
-			once(`t.Error("the floor is 9, and (1, 8] was granted")`) + "}\n", 1,
-			`failed, 0 skipped, with their parts\n$`},
+		"grants too much once": {
+			"func TestA(t *testing.T) {" +
+				once(`t.Error("the floor is 9, and (1, 8] was granted")`) + "}\n", 1,
+			`failed, 0 skipped, with their parts\n$`,
+		},
 		"skips alone": {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) +
 			" else { t.Skip() } }\n", 1, `planted TestA: it or its package fails alone`},
-		"leaves a mess alone": {"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) +
-			"}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1,
-			`planted TestA: it or its package fails alone`},
-		"panics once": {"func TestA(t *testing.T) {" + once(`defer panic("late")`) + "}\n",
-			1, `failed, 0 skipped, with their parts\n$`},
+		"leaves a mess alone": {
+			"func TestA(t *testing.T) {" + once(`defer t.Error("late")`) +
+				"}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1,
+			`planted TestA: it or its package fails alone`,
+		},
+		"panics once": {
+			"func TestA(t *testing.T) {" + once(`defer panic("late")`) + "}\n",
+			1, `failed, 0 skipped, with their parts\n$`,
+		},
 		"does not end as it should": {
 			"func TestA(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1,
-			`1 failed, 0 skipped, with their parts\n$`},
+			`1 failed, 0 skipped, with their parts\n$`,
+		},
 		"lacks a server": {
 			"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc " +
 				"TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,

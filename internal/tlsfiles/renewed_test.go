@@ -50,8 +50,10 @@ func TestRenewed(t *testing.T) {
 		here, there := net.Pipe()
 		done := make(chan int64, 1)
 		go func() {
-			s := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{server},
-				ClientAuth: tls.RequireAnyClientCert})
+			s := tls.Server(there, &tls.Config{
+				Certificates: []tls.Certificate{server},
+				ClientAuth:   tls.RequireAnyClientCert,
+			})
 			if err := s.HandshakeContext(t.Context()); err != nil {
 				t.Error(err)
 				done <- 0
@@ -87,8 +89,10 @@ func selfSigned(t *testing.T, serial int64) (tls.Certificate, map[string][]byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour)}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

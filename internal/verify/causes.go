@@ -67,7 +67,8 @@ func (c *check) causes(w *worker) []Cause {
 
 // causesOfStep adds what the farthest step back can be.
 func (c *check) causesOfStep(w *worker, across []step,
-	fits func(kind, format string, args ...any)) {
+	fits func(kind, format string, args ...any),
+) {
 	far := slices.MaxFunc(across, func(a, b step) int { return cmp.Compare(a.from-a.to, b.from-b.to) })
 	back := c.timeOf(far.from).Sub(c.timeOf(far.to))
 	if back > 0 && back <= longestBurst && far.to&(1<<c.layout.SequenceBits-1) == 0 {

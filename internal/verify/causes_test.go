@@ -24,23 +24,44 @@ func TestCauses(t *testing.T) {
 		files [][]core.ID
 		want  []string
 	}{
-		{"a clock that was stepped back", [][]core.ID{append(steady[:200:200], steady[100:]...)},
-			[]string{CauseClock, CauseTwice}},
-		{"a restart", [][]core.ID{append(ahead[:200:200], ahead[150:]...)},
-			[]string{CauseRestart, CauseClock, CauseTwice}},
-		{"a restart, with a file each", [][]core.ID{ahead, ahead[150:]},
-			[]string{CauseRestart, CauseClock, CauseTwice}},
+		{
+			"a clock that was stepped back",
+			[][]core.ID{append(steady[:200:200], steady[100:]...)},
+			[]string{CauseClock, CauseTwice},
+		},
+		{
+			"a restart",
+			[][]core.ID{append(ahead[:200:200], ahead[150:]...)},
+			[]string{CauseRestart, CauseClock, CauseTwice},
+		},
+		{
+			"a restart, with a file each",
+			[][]core.ID{ahead, ahead[150:]},
+			[]string{CauseRestart, CauseClock, CauseTwice},
+		},
 		{"two generators", [][]core.ID{mixed}, []string{CauseTwice}},
-		{"sorted by a database", [][]core.ID{{steady[0], steady[1], steady[1], steady[2]}},
-			[]string{CauseTwice}},
-		{"a step back elsewhere", [][]core.ID{{steady[0], steady[0], steady[9], steady[8]}},
-			[]string{CauseTwice}},
-		{"two generators in one tick",
-			[][]core.ID{{steady[0], steady[1], steady[1] + 1, steady[1], steady[2]}}, []string{CauseTwice}},
+		{
+			"sorted by a database",
+			[][]core.ID{{steady[0], steady[1], steady[1], steady[2]}},
+			[]string{CauseTwice},
+		},
+		{
+			"a step back elsewhere",
+			[][]core.ID{{steady[0], steady[0], steady[9], steady[8]}},
+			[]string{CauseTwice},
+		},
+		{
+			"two generators in one tick",
+			[][]core.ID{{steady[0], steady[1], steady[1] + 1, steady[1], steady[2]}},
+			[]string{CauseTwice},
+		},
 		{"lines that were copied", [][]core.ID{copied}, []string{CauseCopied, CauseTwice}},
 		{"some lines that were copied", [][]core.ID{copied[:5]}, []string{CauseTwice}},
-		{"another layout", [][]core.ID{{steady[0], far, steady[1], steady[1], steady[2]}},
-			[]string{CauseLayouts, CauseTwice}},
+		{
+			"another layout",
+			[][]core.ID{{steady[0], far, steady[1], steady[1], steady[2]}},
+			[]string{CauseLayouts, CauseTwice},
+		},
 		{"nothing wrong", [][]core.ID{steady}, nil},
 	} {
 		var sources []Source

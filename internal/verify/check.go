@@ -45,8 +45,10 @@ const (
 // cannot read or sort them. It blocks until that is done or ctx ends, and then deletes its
 // temporary files.
 func Check(ctx context.Context, sources []Source, o Options) (r *Report, err error) {
-	c := &check{Options: o, report: &Report{}, tracker: newTracker(o),
-		sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{}}
+	c := &check{
+		Options: o, report: &Report{}, tracker: newTracker(o),
+		sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{},
+	}
 	defer func() {
 		if cerr := c.sorter.close(); cerr != nil {
 			r, err = nil, errors.Join(err, cerr)

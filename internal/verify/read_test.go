@@ -92,8 +92,10 @@ func TestLines(t *testing.T) {
 func TestBadLines(t *testing.T) {
 	o := options(t)
 	o.Shown = 3
-	bad := []string{"9223372036854775808", "-5", "1.5", "12345678901234567890", "0x10", "1 2",
-		"\x00\x01"}
+	bad := []string{
+		"9223372036854775808", "-5", "1.5", "12345678901234567890", "0x10", "1 2",
+		"\x00\x01",
+	}
 	r := mustCheck(t, o, text("f", strings.Join(bad, "\n")+"\n0\n9223372036854775807\n"))
 	if r.IDs != 2 || r.Unreadable != int64(len(bad)) || len(r.Examples) != 3+1 {
 		// the largest number is in the future, too

@@ -48,8 +48,10 @@ type sorter struct {
 // newSorter returns a sorter that makes the program use so many bytes for sorting.
 func newSorter(parent string, memory int64) *sorter {
 	size := int(min(max(memory, LeastMemory), MostMemory) / 8 / buffers / overhead)
-	return &sorter{parent: parent, size: size, fanIn: mergedAtOnce,
-		run: make([]uint64, 0, min(size, smallRun))}
+	return &sorter{
+		parent: parent, size: size, fanIn: mergedAtOnce,
+		run: make([]uint64, 0, min(size, smallRun)),
+	}
 }
 
 // add adds a number.

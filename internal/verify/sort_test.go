@@ -69,8 +69,10 @@ func TestSorterFails(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
-	full := explain(&os.PathError{Op: "write", Path: filepath.Join("tmp", "run-1"),
-		Err: syscall.ENOSPC})
+	full := explain(&os.PathError{
+		Op: "write", Path: filepath.Join("tmp", "run-1"),
+		Err: syscall.ENOSPC,
+	})
 	if want := "make room, or name a folder on another disk with --temp"; !strings.Contains(
 		full.Error(), want) || !errors.Is(full, syscall.ENOSPC) {
 		t.Errorf("%v; want %q", full, want)

@@ -19,10 +19,14 @@ func TestWorkers(t *testing.T) {
 		id(t, 2*time.Second, 2, 1))
 	r := mustCheck(t, options(t), text("f", lines(ids...)))
 	want := []Worker{
-		{WorkerID: 2, IDs: 4, First: year2026.Add(time.Second), Last: year2026.Add(2 * time.Second),
-			MostATick: 3, PerSecond: 4, OutOfOrder: 1},
-		{WorkerID: 5, IDs: 101, First: year2026, Last: year2026.Add(10 * time.Second), MostATick: 1,
-			PerSecond: 10.1},
+		{
+			WorkerID: 2, IDs: 4, First: year2026.Add(time.Second), Last: year2026.Add(2 * time.Second),
+			MostATick: 3, PerSecond: 4, OutOfOrder: 1,
+		},
+		{
+			WorkerID: 5, IDs: 101, First: year2026, Last: year2026.Add(10 * time.Second), MostATick: 1,
+			PerSecond: 10.1,
+		},
 	}
 	if fmt.Sprint(r.Workers) != fmt.Sprint(want) || r.OutOfOrder != 1 {
 		t.Errorf("%+v\nwant %+v", r.Workers, want)
@@ -77,8 +81,10 @@ func TestBounds(t *testing.T) {
 // still compared.
 func TestManyWorkers(t *testing.T) {
 	o := options(t)
-	layout := core.Layout{Epoch: o.Layout.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 20,
-		SequenceBits: 2}
+	layout := core.Layout{
+		Epoch: o.Layout.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 20,
+		SequenceBits: 2,
+	}
 	o.Layout, o.LastWorker = &layout, layout.Workers()-1
 	var b strings.Builder
 	for i := range maxWorkers + 10 {

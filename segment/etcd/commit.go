@@ -21,7 +21,8 @@ const barges = 2
 // change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
 // as it should be on the cluster where it is now.
 func (s *Store) change(ctx context.Context, tag string, anywhere bool,
-	f func(e *entry) error) error {
+	f func(e *entry) error,
+) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	if err := s.alive(ctx); err != nil {
@@ -88,7 +89,8 @@ func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, err
 // is compared together with its revision, because revisions come again in a cluster that has gone
 // back. What is done with it is done if that is.
 func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool,
-	with ...clientv3.Op) (now entry, done bool, err error) {
+	with ...clientv3.Op,
+) (now entry, done bool, err error) {
 	key, sent := s.key(tag), s.sights()
 	value, err := after.encode(time.Now())
 	if err != nil {
@@ -130,7 +132,8 @@ func (s *Store) forget(tag string) {
 // anywhere is true or numbers are to be skipped: then it is one of this cluster when it is stored
 // again.
 func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue,
-	sent map[uint64]int64, anywhere bool) (e entry, err error) {
+	sent map[uint64]int64, anywhere bool,
+) (e entry, err error) {
 	if len(kvs) == 0 {
 		s.forget(tag)
 		return e, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)

@@ -84,8 +84,10 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	if err := sqlsegment.CheckSkip(o.Skip); err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
-		highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
+	s := &Store{
+		client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
+		highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil },
+	}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -200,8 +202,10 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return exists
 	}
 	_, done, err := s.commit(ctx, t.Name, entry{},
-		entry{record: record{Next: t.Next, Step: t.Step, Description: t.Description,
-			Cluster: clusterOf(resp.Header)}}, false)
+		entry{record: record{
+			Next: t.Next, Step: t.Step, Description: t.Description,
+			Cluster: clusterOf(resp.Header),
+		}}, false)
 	if err == nil && !done {
 		return exists
 	}

@@ -126,8 +126,10 @@ func checkTags(tb testing.TB, open Open) {
 	if !slices.IsSortedFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) }) {
 		tb.Errorf("Tags are not in the order of their names: %v", all)
 	}
-	for _, want := range []segment.Tag{{Name: tag, Next: 17, Step: 10},
-		{Name: other, Next: 8, Step: 20}} {
+	for _, want := range []segment.Tag{
+		{Name: tag, Next: 17, Step: 10},
+		{Name: other, Next: 8, Step: 20},
+	} {
 		if got, err := s.Tag(within(tb), want.Name); err != nil || got.Name != want.Name ||
 			got.Next != want.Next || got.Step != want.Step {
 			tb.Errorf("Tag = %+v, %v; want %+v", got, err, want)
@@ -186,8 +188,10 @@ func checkExhausted(tb testing.TB, open Open) {
 func checkApart(tb testing.TB, open Open) {
 	s := opened(tb, open)
 	some := rand.Text()
-	names := []string{some + "'\"`;--", some + `\%_`, some + "é漢字🦆", some + " a/b:c",
-		some + strings.Repeat("x", segment.MaxTag-len(some)), some, some + ".", some + "/"}
+	names := []string{
+		some + "'\"`;--", some + `\%_`, some + "é漢字🦆", some + " a/b:c",
+		some + strings.Repeat("x", segment.MaxTag-len(some)), some, some + ".", some + "/",
+	}
 	for i, tag := range names {
 		if err := s.Create(within(tb),
 			segment.Tag{Name: tag, Next: int64(1 + 1000*i), Step: 10}); err != nil {
@@ -202,8 +206,10 @@ func checkApart(tb testing.TB, open Open) {
 // checkInvalid: what cannot be is refused.
 func checkInvalid(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
-	for _, bad := range []string{"", " x", "x ", "a\nb", "\xff",
-		strings.Repeat("x", segment.MaxTag+1)} {
+	for _, bad := range []string{
+		"", " x", "x ", "a\nb", "\xff",
+		strings.Repeat("x", segment.MaxTag+1),
+	} {
 		_, err := s.Take(within(tb), bad, 1)
 		wantErr(tb, "Take of a bad tag", err, segment.ErrInvalidConfig)
 		wantErr(tb, "Create of a bad tag", s.Create(within(tb), segment.Tag{Name: bad, Next: 1, Step: 1}),

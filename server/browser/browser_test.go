@@ -221,8 +221,10 @@ func TestRestart(t *testing.T) {
 
 // TestHostile: what others have named is text, whatever is in it.
 func TestHostile(t *testing.T) {
-	bad := []string{`<script>document.title='x'</script>`, `<img src=x onerror=alert(1)>`,
-		`"'&amp;</td>`, strings.Repeat("long", 32), `javascript:alert(1)`}
+	bad := []string{
+		`<script>document.title='x'</script>`, `<img src=x onerror=alert(1)>`,
+		`"'&amp;</td>`, strings.Repeat("long", 32), `javascript:alert(1)`,
+	}
 	s, err := newStage(names{holders: bad, tags: bad[:4]}, nil)
 	w := newTab(t, s, err)
 	w.visit("?id=" + url.QueryEscape(`"><script>alert(1)</script>`) + "&worker=")
@@ -246,8 +248,10 @@ func TestHostile(t *testing.T) {
 
 // TestNarrow: 360 points are wide enough, for long names, too.
 func TestNarrow(t *testing.T) {
-	s, err := newStage(names{holders: []string{strings.Repeat("holder", 20)},
-		tags: []string{strings.Repeat("tag", 42), "a", "b", "c"}}, nil)
+	s, err := newStage(names{
+		holders: []string{strings.Repeat("holder", 20)},
+		tags:    []string{strings.Repeat("tag", 42), "a", "b", "c"},
+	}, nil)
 	w := newTab(t, s, err)
 	w.do(nil, look(w, 360, "dark"))
 	w.visit("?id=404187712413696007")
@@ -297,11 +301,13 @@ func TestBasic(t *testing.T) {
 			asked.Add(1)
 			go func() {
 				_, _ = chromedp.Call(w, fetch.ContinueWithAuth,
-					fetch.ContinueWithAuthParams{RequestID: e.RequestID,
+					fetch.ContinueWithAuthParams{
+						RequestID: e.RequestID,
 						AuthChallengeResponse: &fetch.AuthChallengeResponse{
 							Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody",
 							Password: token,
-						}})
+						},
+					})
 			}()
 		case *fetch.EventRequestPaused:
 			go func() {

@@ -36,7 +36,8 @@ func main() {
 
 // open starts a browser, with a tab that has no page yet.
 func open(ctx context.Context, options ...chromedp.ContextOption) (tab context.Context,
-	end func()) {
+	end func(),
+) {
 	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
 		chromedp.Flag("disable-background-networking", true))
 	browser, endBrowser := chromedp.NewExecAllocator(ctx, all...)

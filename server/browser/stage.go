@@ -45,19 +45,25 @@ func plain(workers int) names {
 
 // newStage starts a server with two generators and a store.
 func newStage(n names, change func(*server.Config)) (*stage, error) {
-	s := &stage{orders: coordtest.NewFake(coordtest.FakeConfig{}),
-		users: coordtest.NewFake(coordtest.FakeConfig{})}
+	s := &stage{
+		orders: coordtest.NewFake(coordtest.FakeConfig{}),
+		users:  coordtest.NewFake(coordtest.FakeConfig{}),
+	}
 	quiet := slog.New(slog.DiscardHandler)
 	s.config = server.Config{
-		Generators: map[string]server.Generator{}, Namespaces: map[string]string{"orders": "etcd:/orders",
-			"users": "etcd:/users"},
+		Generators: map[string]server.Generator{}, Namespaces: map[string]string{
+			"orders": "etcd:/orders",
+			"users":  "etcd:/users",
+		},
 		Leaf: server.Leaf{Enabled: true}, Build: "v0.1.0", Logger: quiet,
 	}
 	ctx := context.Background()
 	for name, f := range map[string]*coordtest.Fake{"orders": s.orders, "users": s.users} {
 		g, err := core.New(ctx, f.Client(),
-			core.Config{Logger: quiet, Lease: coord.LeaseConfig{TTL: 3 * time.Second,
-				Horizon: 4 * time.Second, RenewEvery: 300 * time.Millisecond}})
+			core.Config{Logger: quiet, Lease: coord.LeaseConfig{
+				TTL:     3 * time.Second,
+				Horizon: 4 * time.Second, RenewEvery: 300 * time.Millisecond,
+			}})
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +111,10 @@ func (s *stage) list(n names) {
 	now := time.Now() //nolint:forbidigo // holders that the page is told of
 	for i, holder := range n.holders {
 		held := now.Add(-time.Duration(i) * 17 * time.Minute)
-		slots = append(slots, coord.Slot{WorkerID: i, State: coord.SlotHeld, Holder: holder,
-			Identity: "ids-" + fmt.Sprint(i), Since: held, Renewed: now, Until: now.Add(30 * time.Second)})
+		slots = append(slots, coord.Slot{
+			WorkerID: i, State: coord.SlotHeld, Holder: holder,
+			Identity: "ids-" + fmt.Sprint(i), Since: held, Renewed: now, Until: now.Add(30 * time.Second),
+		})
 	}
 	s.server.WorkerIDs("orders", slots, 1024-len(slots), 1024)
 }
@@ -130,8 +138,10 @@ func (s *stage) load(ctx context.Context, count int) {
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		s.server.Sample()
-		for _, path := range []string{"/v1/generators/orders/ids", "/v1/generators/users/ids",
-			"/v1/sequences/invoices/numbers", "/v1/sequences/orders%2Feu/numbers"} {
+		for _, path := range []string{
+			"/v1/generators/orders/ids", "/v1/generators/users/ids",
+			"/v1/sequences/invoices/numbers", "/v1/sequences/orders%2Feu/numbers",
+		} {
 			n := max(1, count/(1+i%7))
 			if strings.HasSuffix(path, "numbers") {
 				n = 1 + i%3

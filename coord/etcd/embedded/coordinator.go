@@ -85,8 +85,10 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	}
 	opts := etcd.Options(o)
 	opts.OneMachine = true
-	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace),
-		log: logs.Or(opts.Logger), changes: newHostChanges(), followed: make(chan struct{})}
+	c := &Coordinator{
+		folder: f, place: driver.JoinPlace("embed", f.path, namespace),
+		log: logs.Or(opts.Logger), changes: newHostChanges(), followed: make(chan struct{}),
+	}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -150,7 +152,8 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 
 // Resume implements [coord.Resumer].
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
-	until int64) (coord.Grant, error) {
+	until int64,
+) (coord.Grant, error) {
 	var r coord.Grant
 	err := c.moving(ctx, func() (err error) {
 		r, err = c.etcdCoordinator.Resume(ctx, g, token, until)

@@ -48,14 +48,16 @@ func guard(folder string) []grpc.ServerOption {
 	}
 	return []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
-			next grpc.UnaryHandler) (any, error) {
+			next grpc.UnaryHandler,
+		) (any, error) {
 			if err := check(ctx); err != nil {
 				return nil, err
 			}
 			return next(ctx, req)
 		}),
 		grpc.ChainStreamInterceptor(func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo,
-			next grpc.StreamHandler) error {
+			next grpc.StreamHandler,
+		) error {
 			if err := check(s.Context()); err != nil {
 				return err
 			}

@@ -126,8 +126,10 @@ func (s *server) run(ctx context.Context, m mark) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	s.post = post{Version: formatVersion, Folder: m.Folder, Address: s.etcd.Clients[0].Addr().String(),
-		PID: os.Getpid()}
+	s.post = post{
+		Version: formatVersion, Folder: m.Folder, Address: s.etcd.Clients[0].Addr().String(),
+		PID: os.Getpid(),
+	}
 	return nil
 }
 

@@ -64,8 +64,10 @@ func NewServer(lineage string) *Server {
 }
 
 func emptyState(lineage string) state {
-	return state{lineage: lineage, slots: map[int]protocol.Entry[protocol.Slot]{},
-		owners: map[int]owner{}}
+	return state{
+		lineage: lineage, slots: map[int]protocol.Entry[protocol.Slot]{},
+		owners: map[int]owner{},
+	}
 }
 
 func (st state) copied() state {
@@ -210,8 +212,10 @@ func (s *Server) micro() int64 {
 
 // put returns what replaces a record in the write that is under way. The caller holds mu.
 func put[R protocol.Record](s *Server, old protocol.Entry[R], r R) protocol.Entry[R] {
-	next := protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, s.state.number),
-		Version: s.state.number}
+	next := protocol.Entry[R]{
+		Record: r, Made: cmp.Or(old.Made, s.state.number),
+		Version: s.state.number,
+	}
 	if s.Blind {
 		next.Version = old.Version + 1
 	}

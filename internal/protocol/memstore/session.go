@@ -97,8 +97,10 @@ func (s *session) Look(_ context.Context, worker int, _ string) (*protocol.View,
 // view is what is stored. The caller holds mu.
 func (s *session) view(worker int, wrote bool) *protocol.View {
 	o, owned := s.state.owners[worker]
-	v := &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker],
-		Owned: owned, Lease: o}
+	v := &protocol.View{
+		Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker],
+		Owned: owned, Lease: o,
+	}
 	if s.Strict {
 		v.Origin = s.state.origin
 	}
@@ -204,8 +206,10 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	var out []protocol.Lease
 	for _, h := range holders {
 		if o := s.state.owners[h.Worker]; o.token != "" {
-			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(o.changed),
-				Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now())})
+			out = append(out, protocol.Lease{
+				Worker: h.Worker, Mark: fmt.Sprint(o.changed),
+				Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now()),
+			})
 		}
 	}
 	return out
@@ -216,8 +220,10 @@ func (s *session) List(_ context.Context, slots bool) (*protocol.Listing, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
-	l := &protocol.Listing{Position: s.position(false), Meta: s.state.meta,
-		Owned: slices.Sorted(maps.Keys(s.state.owners))}
+	l := &protocol.Listing{
+		Position: s.position(false), Meta: s.state.meta,
+		Owned: slices.Sorted(maps.Keys(s.state.owners)),
+	}
 	if slots && l.Meta.There() {
 		for _, id := range slices.Sorted(maps.Keys(s.state.slots)) {
 			l.Slots = append(l.Slots, s.state.slots[id].Record)

@@ -15,8 +15,10 @@ func TestStore(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memstore.NewServer("a")
-				c.Run(t, storetest.Harness{Store: memstore.Store{Server: s}, Pass: time.Sleep,
-					Count: func(testing.TB) int { return s.Count() }})
+				c.Run(t, storetest.Harness{
+					Store: memstore.Store{Server: s}, Pass: time.Sleep,
+					Count: func(testing.TB) int { return s.Count() },
+				})
 			})
 		})
 	}

@@ -104,7 +104,8 @@ func (c *wrongClock) set(d time.Duration) { c.off.Store(d.Microseconds()) }
 func (c *wrongClock) UnixMicro() int64    { return time.Now().UnixMicro() + c.off.Load() }
 
 func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(int64) int64,
-	log slog.Handler) *protocol.Coordinator {
+	log slog.Handler,
+) *protocol.Coordinator {
 	w.tb.Helper()
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "sim",

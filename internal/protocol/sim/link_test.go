@@ -29,7 +29,8 @@ type linked struct {
 
 // send has the network carry a request and its answer.
 func send[T any](ctx context.Context, l *linked, what string,
-	request func() (T, error)) (answer T, err error) {
+	request func() (T, error),
+) (answer T, err error) {
 	var none T
 	w, life := l.p.w, l.p.lives()
 	a, ok := ctx.Value(actorKey{}).(*actor)
@@ -81,8 +82,10 @@ type (
 func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (fate, bool) {
 	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
-	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer,
-		fate: make(chan fate, 1)}
+	p := &parcel{
+		from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer,
+		fate: make(chan fate, 1),
+	}
 	a.parcels[lane]++
 	w.parked = append(w.parked, p)
 	w.mu.Unlock()

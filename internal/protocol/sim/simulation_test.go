@@ -73,8 +73,10 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			w.procs = append(w.procs, p)
 			p.begin()
 			for j := range each {
-				a := &actor{w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p,
-					c: p.c}
+				a := &actor{
+					w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p,
+					c: p.c,
+				}
 				w.actors = append(w.actors, a)
 				done.Go(func() { a.live(ctx) })
 			}
@@ -94,8 +96,10 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for _, p := range w.procs {
 			_ = p.c.Close()
 		}
-		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.heirs,
-			w.plots, w.long, int64(w.farNamed), w.slowest}
+		r = result{
+			w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.heirs,
+			w.plots, w.long, int64(w.farNamed), w.slowest,
+		}
 	})
 	return r
 }

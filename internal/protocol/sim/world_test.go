@@ -35,8 +35,10 @@ const (
 // space is the layout of the namespace.
 var space = coord.Space{
 	Fingerprint: "sim", LastTick: 1<<40 - 1, Capacity: workers,
-	Scale: clock.Scale{Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-		Unit: tickLength.Microseconds()},
+	Scale: clock.Scale{
+		Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+		Unit:  tickLength.Microseconds(),
+	},
 }
 
 const (

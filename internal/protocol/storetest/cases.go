@@ -158,8 +158,10 @@ func stale(t *testing.T, h Harness) {
 		r.lapsed(out, meta)
 	} else {
 		r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
-		r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed,
-			Token: "a"}, protocol.ConflictElsewhere)
+		r.refused(s, protocol.Change{
+			Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed,
+			Token: "a",
+		}, protocol.ConflictElsewhere)
 		other := r.open("b")
 		r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
 	}
@@ -274,8 +276,10 @@ func resumed(t *testing.T, h Harness) {
 	if sv := r.survey(r.open("a"), protocol.Ask{Token: "a"}); sv.Worker != -1 {
 		t.Errorf("the token that was replaced leads to %d", sv.Worker)
 	}
-	r.refused(r.open("a"), protocol.Change{Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed,
-		Token: "a"}, anything)
+	r.refused(r.open("a"), protocol.Change{
+		Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed,
+		Token: "a",
+	}, anything)
 }
 
 func freed(t *testing.T, h Harness) {

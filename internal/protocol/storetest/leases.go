@@ -17,8 +17,10 @@ func (r *rig) retire(worker int) {
 	v := r.look(op, worker, "")
 	r.now++
 	slot := v.Slot.Record.Withdrawn(v.Meta.Record, worker, scale.Micro(r.now))
-	if now := r.done(op, protocol.Change{Before: v, Slot: &slot,
-		Owner: protocol.OwnerForever}); !now.Owned || now.Slot.Record != slot {
+	if now := r.done(op, protocol.Change{
+		Before: v, Slot: &slot,
+		Owner: protocol.OwnerForever,
+	}); !now.Owned || now.Slot.Record != slot {
 		r.Errorf("a retired worker ID: %+v", now)
 	}
 }
@@ -50,15 +52,19 @@ func unused(t *testing.T, h Harness) {
 	op := r.open("")
 	declare := func() protocol.Change {
 		sv := r.survey(op, protocol.Ask{})
-		return protocol.Change{Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true,
-			NoteLineage: true}
+		return protocol.Change{
+			Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true,
+			NoteLineage: true,
+		}
 	}
 	r.done(op, declare())
 	s, v := r.grant(3, "a")
 	r.refused(op, declare(), protocol.ConflictElsewhere)
 	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	r.done(s, protocol.Change{Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed,
-		Token: "a"})
+	r.done(s, protocol.Change{
+		Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed,
+		Token: "a",
+	})
 	r.refused(op, declare(), protocol.ConflictElsewhere)
 	if sv := r.survey(op, protocol.Ask{}); sv.Slots == 0 {
 		t.Errorf("an operator's survey counts no slots: %+v", sv)
@@ -196,8 +202,10 @@ func watchedRetired(t *testing.T, h Harness) {
 	renewed := r.done(s, protocol.Change{Before: v, Slot: &slot, Token: "a"})
 	slot = slot.Withdrawn(v.Meta.Record, 3, slot.Renewed)
 	operator := r.open("")
-	r.done(operator, protocol.Change{Before: r.look(operator, 3, ""), Slot: &slot,
-		Owner: protocol.OwnerForever})
+	r.done(operator, protocol.Change{
+		Before: r.look(operator, 3, ""), Slot: &slot,
+		Owner: protocol.OwnerForever,
+	})
 	if !said() {
 		t.Error("a worker ID was retired, and a watch does not say so")
 	}

@@ -188,13 +188,15 @@ func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Confl
 
 // grantOf is the change that grants a worker ID which nobody ever had.
 func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int,
-	token string) protocol.Change {
+	token string,
+) protocol.Change {
 	return r.grantTo(r.request(token), meta, protocol.Entry[protocol.Slot]{}, worker)
 }
 
 // grantTo is the change that grants a request a worker ID, of which this slot is stored.
 func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta],
-	before protocol.Entry[protocol.Slot], worker int) protocol.Change {
+	before protocol.Entry[protocol.Slot], worker int,
+) protocol.Change {
 	slot := protocol.Candidate{ID: worker, Slot: before.Record}.Granted(meta.Record, req,
 		scale.Micro(r.now))
 	return protocol.Change{

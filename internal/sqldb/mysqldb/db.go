@@ -80,7 +80,8 @@ const (
 // Transact makes statements in one transaction and one message, and returns the rows of the last
 // one that has any as text; NULL is empty.
 func (d *DB) Transact(ctx context.Context, write bool,
-	statements []sqldb.Statement) ([][]string, error) {
+	statements []sqldb.Statement,
+) ([][]string, error) {
 	if write {
 		return d.send(ctx, "", begin+"READ WRITE; ", statements)
 	}
@@ -96,7 +97,8 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 // send sends a message before that of a transaction, if there is one, and that with what begins it.
 // A connection that the server has closed meanwhile is left for the next: nothing was sent on it.
 func (d *DB) send(ctx context.Context, before, begin string,
-	statements []sqldb.Statement) (rows [][]string, err error) {
+	statements []sqldb.Statement,
+) (rows [][]string, err error) {
 	script := begin + sqldb.Script(statements, quoted)
 	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
 		script += unlimited
@@ -112,8 +114,10 @@ func (d *DB) send(ctx context.Context, before, begin string,
 			err = &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, " +
 				"which this driver needs, or the server does not understand", Err: err}
 		case 1242: // which is how the number is refused
-			err = &sqldb.Fault{Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is",
-				Err: err}
+			err = &sqldb.Fault{
+				Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is",
+				Err: err,
+			}
 		}
 	}
 	return rows, d.located(err)

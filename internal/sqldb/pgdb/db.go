@@ -79,7 +79,8 @@ WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
 // is prepared, and no state of the session is used: a pooler between us and the server may have
 // another connection for the next one.
 func (d *DB) Transact(ctx context.Context, write bool,
-	statements []sqldb.Statement) ([][]string, error) {
+	statements []sqldb.Statement,
+) ([][]string, error) {
 	if write {
 		return d.send(ctx, "", beginWrite+"; "+sqldb.Script(statements, Text), true)
 	}

@@ -24,8 +24,10 @@ func located(pool *pgxpool.Pool, err error) error {
 	at := pool.Config().ConnConfig
 	if _, said := errors.AsType[*pgconn.ConnectError](err); said { // which says where
 		if strings.Contains(err.Error(), readOnly) {
-			return &sqldb.Fault{Class: sqldb.ReadOnly, Says: "none of the servers can be written to",
-				Err: oneLine{err}}
+			return &sqldb.Fault{
+				Class: sqldb.ReadOnly, Says: "none of the servers can be written to",
+				Err: oneLine{err},
+			}
 		}
 		return asked(at, oneLine{err})
 	}

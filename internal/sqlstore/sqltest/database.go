@@ -83,7 +83,8 @@ var errLost = errors.New("the connection was closed before the answer came")
 
 // Transact implements [sqlstore.DB].
 func (l *Link) Transact(ctx context.Context, write bool,
-	s []sqlstore.Statement) ([][]string, error) {
+	s []sqlstore.Statement,
+) ([][]string, error) {
 	l.mu.Lock()
 	l.trips++
 	var act func()

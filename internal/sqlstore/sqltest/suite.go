@@ -230,7 +230,8 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 // Rights checks what a user is told who may not make tables, and one who may not write them. Run
 // makes statements by somebody who may, and grants are those that ann lacks.
 func Rights(t *testing.T, d *Database, ann Database, run func(script string) error,
-	grants ...string) {
+	grants ...string,
+) {
 	t.Helper()
 	c, _ := ann.New(t, newName())
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))

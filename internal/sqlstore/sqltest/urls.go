@@ -108,10 +108,14 @@ func WrongPassword(t *testing.T, url, user string) {
 func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 	t.Helper()
 	for name, tc := range map[string]struct{ url, says string }{
-		"all right": {secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept,
-			""},
-		"unknown authority": {secure + "?namespace=" + newName() + "&accept=" + accept,
-			"unknown authority"},
+		"all right": {
+			secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept,
+			"",
+		},
+		"unknown authority": {
+			secure + "?namespace=" + newName() + "&accept=" + accept,
+			"unknown authority",
+		},
 	} {
 		c, err := drivertest.Open(t, tc.url)
 		if err == nil {
@@ -145,7 +149,8 @@ func URLSeeds(f *testing.F, s sqldb.Scheme) {
 // URL checks that a text is refused as invalid, or is read as options that are allowed. It
 // returns what it is read as.
 func URL(t *testing.T, s sqldb.Scheme, open driver.Opener,
-	text string) (target sqlstore.Target, ok bool) {
+	text string,
+) (target sqlstore.Target, ok bool) {
 	t.Helper()
 	u, err := driver.ParseURL(text)
 	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files

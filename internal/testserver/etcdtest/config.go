@@ -65,8 +65,10 @@ func (c config) embedded() (*embed.Config, error) {
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(10*c.Tick.Milliseconds())
 	cfg.UnsafeNoFsync = true
 	if c.TLS != (TLS{}) {
-		cfg.ClientTLSInfo = transport.TLSInfo{TrustedCAFile: c.TLS.CA, CertFile: c.TLS.Cert,
-			KeyFile: c.TLS.Key, ClientCertAuth: true}
+		cfg.ClientTLSInfo = transport.TLSInfo{
+			TrustedCAFile: c.TLS.CA, CertFile: c.TLS.Cert,
+			KeyFile: c.TLS.Key, ClientCertAuth: true,
+		}
 	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	return cfg, nil

@@ -83,8 +83,10 @@ func StartOn(tb testing.TB, etcd string) *Server {
 		}
 		return path
 	}
-	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
-		Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{
+		Type:  "RSA PRIVATE KEY",
+		Bytes: x509.MarshalPKCS1PrivateKey(key),
+	}))
 	tokens := file("tokens.csv", []byte(admin+`,admin,admin,"system:masters"`+"\n"))
 	log, err := os.Create(filepath.Join(s.Dir, "log"))
 	if err != nil {
@@ -204,7 +206,8 @@ func (s *Server) Token(tb testing.TB, namespace, account string) string {
 // Client returns a client that adds a token to each request; empty: that of somebody who may
 // do everything. Around, if not nil, is called with each request.
 func (s *Server) Client(tb testing.TB, token string,
-	around func(*http.Request, http.RoundTripper) (*http.Response, error)) *http.Client {
+	around func(*http.Request, http.RoundTripper) (*http.Response, error),
+) *http.Client {
 	tb.Helper()
 	if token == "" {
 		token = admin

@@ -49,8 +49,10 @@ func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	server := program(tb, "mariadbd")
 	dir := proctest.Folder(tb, "unalike-my-")
-	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"),
-		log: filepath.Join(dir, "log"), args: args}
+	s := &Server{
+		Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"),
+		log: filepath.Join(dir, "log"), args: args,
+	}
 	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
 		tb.Fatal(err)
 	}

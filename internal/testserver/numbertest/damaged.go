@@ -24,8 +24,10 @@ type Damage struct {
 // damages are the tags that are damaged, and what the error of each says.
 func (d Damage) damages() map[string][]string {
 	return map[string][]string{
-		"negative": {`tag "negative": its next number`,
-			"is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance"},
+		"negative": {
+			`tag "negative": its next number`,
+			"is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance",
+		},
 		"stepless": {`tag "stepless": its step`, "is 0; set one from 1 to 1099511627776"},
 		"nothing":  {"nothing", d.Says},
 	}
@@ -79,8 +81,10 @@ func (d Damage) list(t *testing.T, s Store) {
 
 // take: of a damaged tag nothing is taken, but with a step of one's own if only that is missing.
 func (d Damage) take(t *testing.T, s Store) {
-	for tag, steps := range map[string][]int64{"negative": {0, 10}, "nothing": {0, 10},
-		"stepless": {0}} {
+	for tag, steps := range map[string][]int64{
+		"negative": {0, 10}, "nothing": {0, 10},
+		"stepless": {0},
+	} {
 		for _, step := range steps {
 			r, err := s.Take(within(t), tag, step)
 			if err == nil {

@@ -141,8 +141,10 @@ func (s *Server) Restart(tb testing.TB) {
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
 	s.out = new(proctest.Output)
-	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c",
-		"unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"},
+	args := append([]string{
+		"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c",
+		"unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300",
+	},
 		s.args...)
 	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out

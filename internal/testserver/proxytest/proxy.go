@@ -84,8 +84,10 @@ func Start(tb testing.TB, target string) *Proxy {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[*pair]struct{}{},
-		kept: map[*pair]struct{}{}}
+	p := &Proxy{
+		Addr: l.Addr().String(), target: target, listener: l, conns: map[*pair]struct{}{},
+		kept: map[*pair]struct{}{},
+	}
 	p.done.Go(p.accept)
 	tb.Cleanup(func() {
 		_ = l.Close()

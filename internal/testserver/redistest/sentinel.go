@@ -48,8 +48,10 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 	often := []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}
 	// The role is in a file, which the Sentinel has a server rewrite when it changes it.
 	start := func(role string) *Server {
-		s := &Server{Dir: tb.TempDir(), opts: o, file: filepath.Join(tb.TempDir(), "redis.conf"),
-			args: often}
+		s := &Server{
+			Dir: tb.TempDir(), opts: o, file: filepath.Join(tb.TempDir(), "redis.conf"),
+			args: often,
+		}
 		write(tb, s.file, role)
 		s.startAnywhere(tb)
 		return s

@@ -73,8 +73,10 @@ func need(tb testing.TB) {
 func newServer(tb testing.TB, port int) *Server {
 	tb.Helper()
 	home := tb.TempDir()
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), home: home,
-		Dir: filepath.Join(home, "data")}
+	s := &Server{
+		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), home: home,
+		Dir: filepath.Join(home, "data"),
+	}
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}

@@ -79,8 +79,10 @@ func TestRestarted(t *testing.T) {
 
 // TestURL: what is wrong with a URL is said.
 func TestURL(t *testing.T) {
-	for _, bad := range []string{"embed://host/dir", "embed:///", "embed:///x?ttl=5s",
-		"embed:///x?failover=no", "embed:///x?namespace=a%0Ab"} {
+	for _, bad := range []string{
+		"embed://host/dir", "embed:///", "embed:///x?ttl=5s",
+		"embed:///x?failover=no", "embed:///x?namespace=a%0Ab",
+	} {
 		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err,
 			segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
