@@ -23,22 +23,56 @@ func Latest(results []Result) []Result {
 	})
 }
 
-// Report writes the latest results as a table in Markdown, and below it what all of them are
-// together and what failed.
+// line is what the runs of one scenario are together: sums of IDs, and the longest times.
+type line struct {
+	Result
+	backends []string
+	runs     map[string]int // by their outcome
+}
+
+func (l *line) add(r Result) {
+	l.Scenario = r.Scenario
+	l.backends = append(l.backends, r.Backend)
+	l.IDs, l.Duplicates = l.IDs+r.IDs, l.Duplicates+r.Duplicates
+	l.Interruption, l.Recovery = max(l.Interruption, r.Interruption), max(l.Recovery, r.Recovery)
+	l.Took = max(l.Took, r.Took)
+	l.runs[r.Outcome()]++
+}
+
+// result is the outcome of all runs, or how many have passed.
+func (l *line) result() string {
+	for outcome, n := range l.runs {
+		if n == len(l.backends) {
+			return outcome
+		}
+	}
+	return fmt.Sprintf("**%d of %d**", l.runs["passed"], len(l.backends))
+}
+
+// Report writes the latest results as a table in Markdown, with a line for each scenario, and below
+// it what all of them are together and what failed.
 func Report(w io.Writer, results []Result) error {
 	rows := Latest(results)
 	var b strings.Builder
-	b.WriteString("| scenario | back end | IDs issued | duplicates | interruption | time to recover " +
-		"| took | result |\n")
+	b.WriteString("| scenario | back ends | IDs issued | duplicates | interruption " +
+		"| time to recover | took | result |\n")
 	b.WriteString("|---|---|--:|--:|--:|--:|--:|---|\n")
 	var ids, duplicates uint64
 	var from, to time.Time
 	var commits []string
 	count := map[string]int{}
+	for i, l := 0, (*line)(nil); i < len(rows); i++ {
+		if l == nil || l.Scenario != rows[i].Scenario {
+			l = &line{runs: map[string]int{}}
+		}
+		l.add(rows[i])
+		if i+1 == len(rows) || rows[i+1].Scenario != l.Scenario {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
+				l.Scenario, strings.Join(l.backends, " "), grouped(l.IDs), grouped(l.Duplicates),
+				short(l.Interruption), short(l.Recovery), short(l.Took), l.result())
+		}
+	}
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Scenario, r.Backend, grouped(r.IDs), grouped(r.Duplicates), short(r.Interruption),
-			short(r.Recovery), short(r.Took), r.Outcome())
 		ids, duplicates = ids+r.IDs, duplicates+r.Duplicates
 		count[r.Outcome()]++
 		if from.IsZero() || r.Began.Before(from) {

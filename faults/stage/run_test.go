@@ -297,18 +297,21 @@ func TestReport(t *testing.T) {
 			Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second,
 			Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there",
 		},
+		{Scenario: "b", Backend: "etcd", Began: began, IDs: 1, Recovery: time.Second, Commit: "c1"},
+		{Scenario: "b", Backend: "file", Began: began, Commit: "c1", Failures: []string{"late"}},
 		{Scenario: "c", Backend: "etcd", Began: began, Skipped: "not here", Commit: "c1"},
 	})
-	const want = `| scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |
+	const want = `| scenario | back ends | IDs issued | duplicates | interruption | time to recover | took | result |
 |---|---|--:|--:|--:|--:|--:|---|
 | a | etcd | 7 | 2 | 0s | 0s | 1s | **FAILED** |
-| b | zk | 1,234,567 | 0 | 0s | 1.5s | 2m0s | passed |
+| b | etcd file zk | 1,234,568 | 0 | 0s | 1.5s | 2m0s | **2 of 3** |
 | c | etcd | 0 | 0 | 0s | 0s | 0s | not run |
 
-3 runs, 1 passed; 1,234,574 IDs and 2 duplicates. 2026-01-02 03:04 to 03:06 UTC (2m0s); commit c1.
+5 runs, 2 passed; 1,234,575 IDs and 2 duplicates. 2026-01-02 03:04 to 03:06 UTC (2m0s); commit c1.
 
 - a on etcd: one
   two (journals: there)
+- b on file: late (journals: )
 - c on etcd was not run: not here
 `
 	if err != nil || b.String() != want {
