@@ -38,6 +38,6 @@ func ExampleGrant_MarshalText() {
 	err = read.UnmarshalText(text)
 	fmt.Println(read, err)
 	// Output:
-	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2"
-	// <nil> worker ID 7, generation 3, window (89120000, 89130000] <nil>
+	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2" <nil>
+	// worker ID 7, generation 3, window (89120000, 89130000] <nil>
 }

@@ -33,8 +33,7 @@ func ExampleParseLayout() {
 	fmt.Println(err)
 	// Output:
 	// 41/10/12/1ms/2010-11-04T01:42:54.657Z <nil>
-	// core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at
-	// most 63 are allowed, because the sign bit stays 0
+	// core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at most 63 are allowed, because the sign bit stays 0
 }
 
 func ExampleLayout_Decompose() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,11 +13,30 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
-// listen is an option that appends to told what OnChange is called with.
-func listen(told *[]core.Health) func(*core.Config) {
+// changes are what OnChange was called with.
+type changes struct {
+	mu  sync.Mutex
+	all []core.Health
+}
+
+// listen is an option that adds to told what OnChange is called with.
+func listen(told *changes) func(*core.Config) {
 	return func(c *core.Config) {
-		c.OnChange = func(h core.Health) { *told = append(*told, h) }
+		c.OnChange = func(h core.Health) {
+			told.mu.Lock()
+			defer told.mu.Unlock()
+			told.all = append(told.all, h)
+		}
 	}
+}
+
+// take returns what was told since the last call.
+func (c *changes) take() []core.Health {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all
+	c.all = nil
+	return all
 }
 
 func TestOnChangeTellsEveryTransition(t *testing.T) {
@@ -25,17 +45,21 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 		err    error
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var told []core.Health
+		var told changes
+		last := false // only the last change counts
 		g := lease(t, newFake(2), listen(&told))
 		expect := func(want ...change) {
 			t.Helper()
+			told := told.take()
+			if last {
+				told = told[max(0, len(told)-1):]
+			}
 			if !slices.EqualFunc(told, want, func(h core.Health, c change) bool {
 				return h.Workers[0].WorkerID == c.worker && errors.Is(h.Err, c.err) &&
 					h.Healthy == (c.err == nil)
 			}) {
 				t.Errorf("told was %+v, want %v", told, want)
 			}
-			told = nil
 		}
 		letSettled(time.Minute)
 		expect() // renewals are no change
@@ -66,7 +90,7 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 		g.next()
 		g.clock.Step(-20 * time.Second)
 		letSettled(time.Second)
-		told = told[max(0, len(told)-1):]
+		last = true
 		expect(change{0, nil})
 		if err := g.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)
@@ -87,7 +111,7 @@ func TestOnChangeTellsCloseFromAnOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var told []core.Health
+				var told changes
 				f := newFake(2)
 				f.Refuse(before == nil)
 				g := begin(t, f, listen(&told))
@@ -97,13 +121,14 @@ func TestOnChangeTellsCloseFromAnOutage(t *testing.T) {
 				}
 				_ = g.Close(context.Background()) // the fake may refuse
 				letSettled(time.Second)
-				if len(told) == 0 {
+				all := told.take()
+				if len(all) == 0 {
 					t.Error("nothing was told")
 				}
-				for i, h := range told {
-					last := i == len(told)-1
+				for i, h := range all {
+					last := i == len(all)-1
 					if h.Closed != last || h.Closed != errors.Is(h.Err, core.ErrClosed) || h.Closed && h.Healthy {
-						t.Errorf("change %d of %d: told was %+v", i+1, len(told), h)
+						t.Errorf("change %d of %d: told was %+v", i+1, len(all), h)
 					}
 				}
 			})

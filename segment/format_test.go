@@ -183,6 +183,5 @@ func ExampleFormat() {
 	// Output:
 	// 2026-11-000042 <nil>
 	// 2026-11-01 42 <nil>
-	// segment: the numbers of the tag are used up: number 1000000 does not fit into format
-	// "{YYYY-MM}-{n:6}"; write it with more digits
+	// segment: the numbers of the tag are used up: number 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
 }

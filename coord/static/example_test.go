@@ -19,8 +19,7 @@ func ExampleNew() {
 	defer c.Close()
 	fmt.Println(strings.Join(c.Describe().Warnings, "\n"))
 	// Output:
-	// static worker ID without a state file: restarts after a step of the clock, and other processes
-	// with the same worker ID, are not protected against
+	// static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against
 }
 
 // A URL is read strictly: what 007 means is not agreed on everywhere.
@@ -29,6 +28,5 @@ func Example_url() {
 		coord.OpenOptions{})
 	fmt.Println(err)
 	// Output:
-	// coord: invalid static URL: option worker is "007"; it is a decimal number, env:NAME, hostname,
-	// or ip: a leading zero is not allowed
+	// coord: invalid static URL: option worker is "007"; it is a decimal number, env:NAME, hostname, or ip: a leading zero is not allowed
 }

@@ -57,6 +57,5 @@ func ExampleNew() {
 	fmt.Println(errors.Is(err, coord.ErrInvalid), err)
 	// Output:
 	// <nil>
-	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path
-	// without a slash at its end, for example /apps
+	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path without a slash at its end, for example /apps
 }
