@@ -164,13 +164,13 @@ func TestLargeBody(t *testing.T) {
 		413: "the body has more than 65536 bytes",
 	}
 	for size, want := range map[int]int{0: 200, 1: 400, 64 << 10: 400, 64<<10 + 1: 413, 1 << 20: 413} {
-		body := bytes.NewReader(make([]byte, size))
-		got := r.send("POST", r.http.URL+orders, body)
+		body := make([]byte, size)
+		got := r.send("POST", r.http.URL+orders, bytes.NewReader(body))
 		if got.StatusCode != want || !strings.Contains(got.body, says[want]) {
 			t.Errorf("%d bytes: %s %s, want %d", size, got.Status, got.body, want)
 		}
-		body.Reset(make([]byte, size))
-		chunks := r.send("POST", r.http.URL+orders, io.MultiReader(body)) // whose length is not said
+		unknown := io.MultiReader(bytes.NewReader(body)) // whose length is not said
+		chunks := r.send("POST", r.http.URL+orders, unknown)
 		if want = min(want, 400); chunks.StatusCode != want {
 			t.Errorf("%d bytes in chunks: %s %s, want %d", size, chunks.Status, chunks.body, want)
 		}
