@@ -102,7 +102,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 }
 
 // askedAtOnce is of how many holders it is asked at once when their leases end.
-const askedAtOnce = 9
+const askedAtOnce = 3
 
 // grantLease makes the lease id, which lasts ttl. Doing it twice does no harm.
 func (st *store) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {

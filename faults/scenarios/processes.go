@@ -188,7 +188,7 @@ const (
 	// crowdTime is how long a crowd may take until each generator can issue: 10 s, 30 s in
 	// Kubernetes, and what a machine needs on which the servers share two processors with 1024
 	// clients.
-	crowdTime = 10*time.Second + 30*time.Second
+	crowdTime = 10*time.Second + 80*time.Second
 )
 
 // ofCrowd returns a generator that takes one of so many worker IDs.

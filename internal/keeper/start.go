@@ -19,7 +19,7 @@ const (
 	// lookPauseEach what it is for each of these, up to longestLook: an attempt reads them all, and
 	// as many may wait as hold one.
 	lookPause     = time.Second
-	lookPauseEach = 4 * time.Millisecond
+	lookPauseEach = 5 * time.Millisecond
 	longestLook   = 5 * time.Second
 )
 
@@ -37,7 +37,7 @@ func (k *Keeper) Begin() {
 //
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
-// has said when it ends. If every worker ID is held, Start asks again every second, or every 4 s
+// has said when it ends. If every worker ID is held, Start asks again every second, or every 5 s
 // where a thousand are, for the start timeout, because a holder may give its own back, or be dead.
 // A clock that differs from those of holders who may be dead is tried again until their leases have
 // ended. Where no start timeout is set, leases that end later are waited for as well.
@@ -145,7 +145,6 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	case isFull:
 		s.full = full
 		goesOn, pause = s.mayEnd(full), lookPauseOf(full) //mutant:held-waited-for
-		pause = pause/2 + rand.N(pause)
 		if left := time.Until(s.held); left > 0 {
 			pause = min(pause, left)
 		}
@@ -158,6 +157,9 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 			s.k.giveUp = s.skewed
 		}
 		goesOn = time.Now().Before(s.skewed) //mutant:start-clock
+		if s.full != nil {                   // many may wait for the leases of dead holders
+			return lookPauseOf(s.full), goesOn
+		}
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
 		goesOn = true
@@ -168,9 +170,10 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	return s.retry.spread(), goesOn
 }
 
-// lookPauseOf returns how long to wait on the average until the next attempt.
+// lookPauseOf returns how long to wait until the next attempt.
 func lookPauseOf(full *coord.NoWorkerIDError) time.Duration {
-	return min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
+	mean := min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
+	return mean/2 + rand.N(mean)
 }
 
 // mayEnd reports whether to go on where every worker ID is held. Nobody can tell a
