@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -78,12 +79,12 @@ func readPassword(path string) (string, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("option password_file: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was read
 	data, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("option password_file: %w", err)
 	}
 	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	if text == "" || len(text) > maxPassword || strings.ContainsAny(text, "\r\n") {
