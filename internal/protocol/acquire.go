@@ -24,12 +24,13 @@ type acquisition struct {
 	began   time.Time // monotonic
 	refused refusals
 
-	s     Session             // of the last round
-	sv    *Survey             // of the last round
-	used  bool                // a grant was tried by it
-	slots map[int]Entry[Slot] // those that were looked at
-	unfit []int               // worker IDs that are free and cannot be granted
-	why   error               // the first of them cannot
+	s      Session             // of the last round
+	sv     *Survey             // of the last round
+	used   bool                // a grant was tried by it
+	slots  map[int]Entry[Slot] // those that were looked at
+	unread bool                // leases could not be read before
+	unfit  []int               // worker IDs that are free and cannot be granted
+	why    error               // the first of them cannot
 }
 
 // Acquire implements [coord.Coordinator].

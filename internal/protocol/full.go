@@ -11,7 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// errUnread says that leases could not be read, or ended meanwhile.
+// errUnread says that leases could not be read.
 var errUnread = errors.New("try again")
 
 // full is the error if every worker ID of the share is held. Most likely the lease ends
@@ -27,8 +27,13 @@ func (a *acquisition) full(ctx context.Context) error {
 	})
 	leases := a.s.Leases(ctx, oldest)
 	if len(leases) == 0 && len(oldest) > 0 && !a.set.Endless { //mutant:leases-unread
+		again := cmp.Or(ctx.Err(), errAgain) // mostly they have ended just now
+		if a.unread {
+			again = cmp.Or(ctx.Err(), errUnread)
+		}
+		a.unread = true
 		return fmt.Errorf("%d of %d worker IDs are held, and when their leases end could not be read: %w",
-			full.InUse, full.Capacity, cmp.Or(ctx.Err(), errUnread))
+			full.InUse, full.Capacity, again)
 	}
 	for _, l := range leases {
 		if l.Retired {

@@ -12,12 +12,12 @@ import (
 )
 
 // TestLeasesThatWereNotRead: no answer in time is no lack of leases. A starter would give up that
-// is told of none that ends.
+// is told of none that ends. One that has just ended is asked for again.
 func TestLeasesThatWereNotRead(t *testing.T) {
 	c, st := tap(t, memstore.NewServer("one"), nil)
 	share := drivertest.Request(1)
 	share.Workers.Count = 1
-	drivertest.MustAcquire(t, c, share)
+	first := drivertest.MustAcquire(t, c, share)
 	ctx, cancel := context.WithCancel(drivertest.Within(t))
 	st.blind = cancel
 	share.Token = "second"
@@ -31,4 +31,11 @@ func TestLeasesThatWereNotRead(t *testing.T) {
 		!strings.Contains(err.Error(), "1 of 1 worker IDs are held") {
 		t.Errorf("Acquire: %v; want an error for the moment, which says what is held", err)
 	}
+	st.blind = func() {
+		st.blind = nil
+		if err := c.Release(drivertest.Within(t), first, first.NotBefore); err != nil {
+			t.Error(err)
+		}
+	}
+	drivertest.MustAcquire(t, c, share)
 }
