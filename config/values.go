@@ -33,8 +33,7 @@ func parseDuration(v string, least sign) (time.Duration, error) {
 		return 0, errors.New("it is 0s or a positive duration with a unit, for example 5ms")
 	}
 	return 0, errors.New("it is a positive duration with a unit, for example 15s or " +
-		"500ms; leave the " +
-		"key out for the default")
+		"500ms; leave the key out for the default")
 }
 
 func showDuration(d time.Duration) string {
@@ -75,8 +74,7 @@ func parseRange(v string) (coord.Range, error) {
 	}
 	if !ok || err1 != nil || err2 != nil || to < from || last != "" && to-from == math.MaxInt {
 		return coord.Range{}, errors.New(
-			"it is the first and the last worker ID, for example 0-511, or " +
-				"512- for all from 512 on")
+			"it is the first and the last worker ID, for example 0-511, or 512- for all from 512 on")
 	}
 	r := coord.Range{First: from}
 	if last != "" {

@@ -23,8 +23,7 @@ var (
 	// ErrSequenceExhausted is returned by TryNext if this tick's sequence is spent.
 	// Try again in the next tick, or call Next, which waits.
 	ErrSequenceExhausted = errors.New(
-		"core: sequence of this tick spent; try again in the next tick " +
-			"or call Next, which waits")
+		"core: sequence of this tick spent; try again in the next tick or call Next, which waits")
 	// ErrWindowNotOpen says that the window of the worker ID begins later than now:
 	// an earlier holder's window ends only then, or windows may be forgotten that do,
 	// which is so in a namespace that was not declared before its first use or has
@@ -177,8 +176,7 @@ func outlook(cause error, begins, leased string) string {
 	}
 	if errors.Is(cause, keeper.ErrLate) {
 		return "service " + begins + "s by itself once the coordinator answers sooner; a " +
-			"longer Horizon " +
-			"bridges more"
+			"longer Horizon bridges more"
 	}
 	if leased != "" {
 		return "service " + begins + "s by itself " + leased

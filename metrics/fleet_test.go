@@ -110,8 +110,7 @@ func promtool(t *testing.T, interval time.Duration, fleet []series, fired ...str
 	}
 	if len(fired) > 0 {
 		text += "      - {series: 'unalike_ready{job=\"ids\", instance=\"b:1\", " +
-			"generator=\"orders\"}', " +
-			"values: '1 stale'}\n"
+			"generator=\"orders\"}', values: '1 stale'}\n"
 	}
 	text += "    promql_expr_test:\n      - expr: 'group by (alertname) " +
 		"(count_over_time(ALERTS{alertstate=\"firing\"}[30m]))'\n        eval_time: 30m\n        " +

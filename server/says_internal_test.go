@@ -143,8 +143,7 @@ func TestSays(t *testing.T) {
 		"ceiling reached": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 4_096_000 },
 			"warn: Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. " +
-				"More stripes " +
-				"or instances raise it.",
+				"More stripes or instances raise it.",
 		},
 		"ceiling near": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 3_500_000 },
@@ -168,8 +167,7 @@ func TestSays(t *testing.T) {
 			f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable, Failures: 3}
 			f.tags[1].Failing, f.tags[1].TimeLeft = errAway, 40*time.Second
 		}, "down: No numbers for 1 tag: tag0, because the store does not answer.\nwarn: No " +
-			"refill for 1 " +
-			"tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
+			"refill for 1 tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
 		"store away, nobody has asked": {
 			1, 1, func(f *facts) {
 				f.store, f.tags[0] = errAway,

@@ -141,8 +141,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 		}
 		if old.name == n.name {
 			return usageError{errors.New("--after and the coordinator name the same namespace; " +
-				"a namespace " +
-				"cannot follow itself")}
+				"a namespace cannot follow itself")}
 		}
 		return a.move(ctx, n, old, o)
 	})

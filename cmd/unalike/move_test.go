@@ -172,8 +172,7 @@ func TestDescribeMove(t *testing.T) {
 		{
 			follow.Ending{Until: at},
 			"new:// will be declared new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z, and " +
-				"windows of up " +
-				"to 6h0m0s, to follow old://.",
+				"windows of up to 6h0m0s, to follow old://.",
 		},
 		{
 			follow.Ending{Until: at.Add(time.Minute)},

@@ -182,8 +182,7 @@ func TestUsageErrors(t *testing.T) {
 		{
 			"quarantine --for 300000h", 2,
 			"the floor would be 12500 days and 0s ahead, and nothing is granted until then; " +
-				"this cannot be " +
-				"taken back; at most 24h0m0s is allowed without --far",
+				"this cannot be taken back; at most 24h0m0s is allowed without --far",
 		},
 		{
 			"quarantine --until " + time.Now().AddDate(0, 0, 3).Format(time.RFC3339), 2,

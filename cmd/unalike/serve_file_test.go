@@ -60,8 +60,7 @@ func TestServeBadFiles(t *testing.T) {
 			"left out for 10m0s",
 		"max_reply_bytes: 5": "max_reply_bytes is 5; it is a whole number from 1048576 to " +
 			"1099511627776, or left out",
-		"max_wait: 2h" + static: "max_wait is 2h0m0s; it is a duration of up to 1h, or left " +
-			"out for 30s",
+		"max_wait: 2h" + static:      "max_wait is 2h0m0s; it is a duration of up to 1h, or left out for 30s",
 		"max_count: 'a`secret-word'": "line 1: max_count is not right; it is a whole number\n",
 		"ready: some":                `ready is "some"; it is all or any`,
 		"access_log: some":           `access_log is "some"; it is off, errors or all`,

@@ -28,8 +28,7 @@ func TestHolders(t *testing.T) {
 		want   string
 	}{
 		{7, since, "worker ID 7 was held by web?[31m:4711 (identity pod-a) since " +
-			"2026-06-01T00:00:00.000Z, " +
-			"generation 3; it is held"},
+			"2026-06-01T00:00:00.000Z, generation 3; it is held"},
 		{7, slot.Until.Add(-time.Millisecond), "worker ID 7 was held by "},
 		{7, slot.Until, "made after the last window of worker ID 7 ended, 2026-06-01T01:00:00.000Z: "},
 		{

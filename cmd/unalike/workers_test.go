@@ -86,8 +86,7 @@ func TestSlotTable(t *testing.T) {
 			coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: soon},
 			true,
 			never + "windows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing " +
-				"is granted " +
-				"after a loss of state\n" + granted,
+				"is granted after a loss of state\n" + granted,
 		},
 		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: " + never},
 	} {

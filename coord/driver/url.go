@@ -49,8 +49,7 @@ func ParseURL(s string) (*URL, error) {
 	// With a / or ? in it that is not escaped, a password reaches into what follows.
 	if authority != "" && strings.Contains(path+query, "@") {
 		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a " +
-			"password / " +
-			"as %%2F and ? as %%3F")
+			"password / as %%2F and ? as %%3F")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if u.User, err = parseUser(authority[:i]); err != nil {

@@ -175,8 +175,7 @@ func TestImageAgain(t *testing.T) {
 	qemu, err := exec.LookPath("qemu-aarch64-static")
 	if err != nil {
 		t.Skip("SKIPPED, not installed: qemu-aarch64-static runs the image for arm64; on " +
-			"Debian and its " +
-			"kin: apt-get install qemu-user-static")
+			"Debian and its kin: apt-get install qemu-user-static")
 	}
 	cmd := exec.Command(qemu, path, "serve", "--listen", "127.0.0.1:0")
 	cmd.Env = []string{"XDG_DATA_HOME=" + t.TempDir()}

@@ -17,8 +17,7 @@ import (
 var stateFiles = []stage.Scenario{{
 	Name: "state-kill-loop",
 	About: "a holder with a state file is killed and started again and again, while the " +
-		"servers answer and while they are away: each goes on with the same worker ID, " +
-		"above the mark",
+		"servers answer and while they are away: each goes on with the same worker ID, above the mark",
 	Backends: servers, Short: []string{"etcd"},
 	Recovery: goOnTime, Budget: 8 * time.Minute,
 	Run: runStateKillLoop,

@@ -11,11 +11,9 @@ import (
 func Full(err error) string {
 	if errors.Is(err, rpctypes.ErrNoSpace) {
 		return "the database of the etcd cluster has reached its quota, and takes no writes: " +
-			"compact it " +
-			"(etcdctl compact), defragment its members (etcdctl defrag --cluster) " +
+			"compact it (etcdctl compact), defragment its members (etcdctl defrag --cluster) " +
 			"and clear the alarm (etcdctl alarm disarm); then see that it is compacted by " +
-			"itself, or raise " +
-			"--quota-backend-bytes"
+			"itself, or raise --quota-backend-bytes"
 	}
 	return ""
 }

@@ -27,13 +27,13 @@ func (a *acquisition) full(ctx context.Context) error {
 	})
 	leases := a.s.Leases(ctx, oldest)
 	if len(leases) == 0 && len(oldest) > 0 && !a.set.Endless { //mutant:leases-unread
-		again := cmp.Or(ctx.Err(), errAgain) // mostly they have ended just now
+		why := errAgain // mostly they have ended just now
 		if a.unread {
-			again = cmp.Or(ctx.Err(), errUnread)
+			why = errUnread
 		}
 		a.unread = true
 		return fmt.Errorf("%d of %d worker IDs are held, and when their leases end could not be read: %w",
-			full.InUse, full.Capacity, again)
+			full.InUse, full.Capacity, cmp.Or(ctx.Err(), why))
 	}
 	for _, l := range leases {
 		if l.Retired {

@@ -32,11 +32,9 @@ func dialect() sqlsegment.Dialect {
 		Replaced: "ON DUPLICATE KEY UPDATE identity = VALUES(identity), stamp = VALUES(stamp)",
 		All:      "LIMIT 9223372036854775807", // for safe updates
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) NOT NULL DEFAULT '', max_id " +
-			"bigint NOT NULL " +
-			"DEFAULT '1', step int NOT NULL, description varchar(256) DEFAULT NULL, " +
+			"bigint NOT NULL DEFAULT '1', step int NOT NULL, description varchar(256) DEFAULT NULL, " +
 			"update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE " +
-			"CURRENT_TIMESTAMP, PRIMARY " +
-			"KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4",
+			"CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4",
 		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name varchar(255) CHARACTER SET utf8mb4 COLLATE " +
 			"utf8mb4_bin NOT NULL PRIMARY KEY, " +
 			"identity varchar(400) CHARACTER SET utf8mb4 NOT NULL, stamp bigint NOT NULL) ENGINE = InnoDB",

@@ -25,16 +25,14 @@ func dialect() sqlsegment.Dialect {
 		Unsafe: sqldb.Risk{If: "1 = 0"},
 		Key:    "$ALL || ':' || biz_tag",
 		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE " +
-			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +
-			"AND attrelid = " + oid,
+			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped AND attrelid = " + oid,
 		Updated:  "extract(epoch FROM update_time)::bigint",
 		Updates:  ", update_time = now()",
 		Ignore:   "INSERT INTO",
 		Ignored:  "ON CONFLICT DO NOTHING",
 		Replaced: "ON CONFLICT (name) DO UPDATE SET identity = excluded.identity, stamp = excluded.stamp",
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT " +
-			"NULL DEFAULT " +
-			"1, step integer NOT NULL, description varchar(256), " +
+			"NULL DEFAULT 1, step integer NOT NULL, description varchar(256), " +
 			"update_time timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50)",
 		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name text PRIMARY KEY, identity text NOT NULL, stamp " +
 			"bigint NOT NULL)",

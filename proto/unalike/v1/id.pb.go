@@ -779,61 +779,39 @@ func (x *WatchResponse) GetWorkerIds() []uint32 {
 
 var File_unalike_v1_id_proto protoreflect.FileDescriptor
 
-const file_unalike_v1_id_proto_rawDesc = "" +
-	"\n" +
-	"\x13unalike/v1/id.proto\x12\n" +
+const file_unalike_v1_id_proto_rawDesc = "\n\x13unalike/v1/id.proto\x12\n" +
 	"unalike.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"{\n" +
-	"\x0fGenerateRequest\x12\x1c\n" +
-	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x12\x14\n" +
+	"\x0fGenerateRequest\x12\x1c\n\tgenerator\x18\x01 \x01(\tR\tgenerator\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x124\n" +
 	"\bmax_wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"x\n" +
-	"\x10GenerateResponse\x12'\n" +
-	"\x0fnamespace_nonce\x18\x01 \x01(\tR\x0enamespaceNonce\x12\x16\n" +
+	"\x10GenerateResponse\x12'\n\x0fnamespace_nonce\x18\x01 \x01(\tR\x0enamespaceNonce\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12#\n" +
-	"\x04runs\x18\x03 \x03(\v2\x0f.unalike.v1.RunR\x04runs\"1\n" +
-	"\x03Run\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\x06R\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"n\n" +
-	"\x0eNumbersRequest\x12\x10\n" +
-	"\x03tag\x18\x01 \x01(\tR\x03tag\x12\x14\n" +
+	"\x04runs\x18\x03 \x03(\v2\x0f.unalike.v1.RunR\x04runs\"1\n\x03Run\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x06R\x05first\x12\x14\n\x05count\x18\x02 \x01(\rR\x05count\"n\n" +
+	"\x0eNumbersRequest\x12\x10\n\x03tag\x18\x01 \x01(\tR\x03tag\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x124\n" +
 	"\bmax_wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"<\n" +
-	"\x0fNumbersResponse\x12)\n" +
-	"\x04runs\x18\x01 \x03(\v2\x15.unalike.v1.NumberRunR\x04runs\"7\n" +
-	"\tNumberRun\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"=\n" +
-	"\rDecodeRequest\x12\x1c\n" +
-	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x06R\x02id\"y\n" +
+	"\x0fNumbersResponse\x12)\n\x04runs\x18\x01 \x03(\v2\x15.unalike.v1.NumberRunR\x04runs\"7\n" +
+	"\tNumberRun\x12\x14\n\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"=\n\rDecodeRequest\x12\x1c\n" +
+	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x12\x0e\n\x02id\x18\x02 \x01(\x06R\x02id\"y\n" +
 	"\x0eDecodeResponse\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1b\n" +
-	"\tworker_id\x18\x02 \x01(\rR\bworkerId\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\rR\bsequence\"-\n" +
-	"\rLayoutRequest\x12\x1c\n" +
-	"\tgenerator\x18\x01 \x01(\tR\tgenerator\"\xcb\x02\n" +
-	"\x0eLayoutResponse\x12'\n" +
-	"\x0fnamespace_nonce\x18\x01 \x01(\tR\x0enamespaceNonce\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1b\n" +
-	"\ttime_bits\x18\x03 \x01(\rR\btimeBits\x12\x1f\n" +
-	"\vworker_bits\x18\x04 \x01(\rR\n" +
-	"workerBits\x12#\n" +
+	"\tworker_id\x18\x02 \x01(\rR\bworkerId\x12\x1a\n\bsequence\x18\x03 \x01(\rR\bsequence\"-\n" +
+	"\rLayoutRequest\x12\x1c\n\tgenerator\x18\x01 \x01(\tR\tgenerator\"\xcb\x02\n" +
+	"\x0eLayoutResponse\x12'\n\x0fnamespace_nonce\x18\x01 \x01(\tR\x0enamespaceNonce\x12\x16\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1b\n\ttime_bits\x18\x03 \x01(\rR\btimeBits\x12\x1f\n" +
+	"\vworker_bits\x18\x04 \x01(\rR\nworkerBits\x12#\n" +
 	"\rsequence_bits\x18\x05 \x01(\rR\fsequenceBits\x12-\n" +
 	"\x04unit\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04unit\x120\n" +
 	"\x05epoch\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05epoch\x124\n" +
-	"\aexpires\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"c\n" +
-	"\fWatchRequest\x12\x1c\n" +
+	"\aexpires\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"c\n\fWatchRequest\x12\x1c\n" +
 	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x125\n" +
 	"\binterval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\binterval\"\xb0\x01\n" +
-	"\rWatchResponse\x12\x14\n" +
-	"\x05ready\x18\x01 \x01(\bR\x05ready\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06issued\x18\x03 \x01(\x04R\x06issued\x12:\n" +
-	"\vwindow_left\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"windowLeft\x12\x1d\n" +
-	"\n" +
-	"worker_ids\x18\x05 \x03(\rR\tworkerIds2\xd8\x02\n" +
-	"\tIDService\x12E\n" +
+	"\rWatchResponse\x12\x14\n\x05ready\x18\x01 \x01(\bR\x05ready\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n\x06issued\x18\x03 \x01(\x04R\x06issued\x12:\n" +
+	"\vwindow_left\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\nwindowLeft\x12\x1d\n\n" +
+	"worker_ids\x18\x05 \x03(\rR\tworkerIds2\xd8\x02\n\tIDService\x12E\n" +
 	"\bGenerate\x12\x1b.unalike.v1.GenerateRequest\x1a\x1c.unalike.v1.GenerateResponse\x12B\n" +
 	"\aNumbers\x12\x1a.unalike.v1.NumbersRequest\x1a\x1b.unalike.v1.NumbersResponse\x12?\n" +
 	"\x06Decode\x12\x19.unalike.v1.DecodeRequest\x1a\x1a.unalike.v1.DecodeResponse\x12?\n" +
