@@ -144,11 +144,8 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	switch {
 	case isFull:
 		s.full = full
-		goesOn, pause = s.mayEnd(full), lookPauseOf(full) //mutant:held-waited-for
-		if left := time.Until(s.held); left > 0 {
-			pause = min(pause, left)
-		}
-		return pause, goesOn
+		goesOn = s.mayEnd(full) //mutant:held-waited-for
+		return lookPauseOf(full, s.held), goesOn
 	case coord.Permanent(err):
 		return 0, false
 	case isSkew:
@@ -158,22 +155,26 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 		}
 		goesOn = time.Now().Before(s.skewed) //mutant:start-clock
 		if s.full != nil {                   // many may wait for the leases of dead holders
-			return lookPauseOf(s.full), goesOn
+			return lookPauseOf(s.full, s.skewed), goesOn
 		}
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
 		goesOn = true
 	default:
-		left := time.Until(s.giveUp)
+		left := time.Until(later(s.giveUp, s.held))
 		return min(s.retry.spread(), max(left, 0)), left > 0
 	}
 	return s.retry.spread(), goesOn
 }
 
-// lookPauseOf returns how long to wait until the next attempt.
-func lookPauseOf(full *coord.NoWorkerIDError) time.Duration {
+// lookPauseOf returns how long to wait until the next attempt, of which there is one at the end.
+func lookPauseOf(full *coord.NoWorkerIDError, end time.Time) time.Duration {
 	mean := min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
-	return mean/2 + rand.N(mean)
+	pause := mean/2 + rand.N(mean)
+	if left := time.Until(end); left > 0 {
+		pause = min(pause, left)
+	}
+	return pause
 }
 
 // mayEnd reports whether to go on where every worker ID is held. Nobody can tell a

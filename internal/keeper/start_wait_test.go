@@ -99,6 +99,16 @@ func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
 		"a lease without end": {func(_ time.Duration, began time.Time) error {
 			return held(10*s, began)
 		}, coord.ErrNoWorkerID, ttl + 5*s, ttl + 7*s},
+		// That leases cannot be read for a while says nothing about when they end.
+		"a long lease, which is not read again": {func(passed time.Duration, began time.Time) error {
+			switch {
+			case passed < 3*s:
+				return held(60*s, began)
+			case passed < 40*s:
+				return errors.New("not read")
+			}
+			return nil
+		}, nil, 40 * s, 42 * s},
 		"clocks differ, and the holder is dead": {func(passed time.Duration, began time.Time) error {
 			if passed > 12*s {
 				return nil
@@ -127,6 +137,24 @@ func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
 			if len(r.log.news()) == 0 {
 				t.Error("nothing was logged")
 			}
+		}
+	})
+}
+
+// TestStartEndsInTimeBesideAThousand: the pauses are long where many hold a worker ID, and the last
+// attempt is in time all the same.
+func TestStartEndsInTimeBesideAThousand(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		r := refusing(t, func() error {
+			if time.Since(began) < time.Second {
+				return &coord.NoWorkerIDError{InUse: 1024, Soonest: began.Add(10 * time.Second)}
+			}
+			return &coord.ClockSkewError{Until: began.Add(30 * time.Second)}
+		})
+		err := r.lasts(35*time.Second, 37*time.Second, r.Start)
+		if !errors.Is(err, coord.ErrClockSkew) {
+			t.Errorf("Start: %v", err)
 		}
 	})
 }
