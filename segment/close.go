@@ -31,9 +31,6 @@ func (s *Sequence) end(why error) bool {
 	s.ended = why
 	s.setBack(false)
 	s.cur.Store(s.shut())
-	if s.aging != nil {
-		s.aging.Stop()
-	}
 	close(s.stop)
 	s.dismiss(why)
 	return true

@@ -20,7 +20,6 @@ type Sequence struct {
 
 	mu        sync.Mutex
 	next      *span     // the next segment; nil: there is none
-	idle      bool      // what was held was given back, as nobody asked for it
 	refilling bool      // a refill is under way
 	line      list.List // of *waiter; nobody waits while there is a number
 	failure   error     // of the last attempt to refill; nil: it succeeded
@@ -30,9 +29,8 @@ type Sequence struct {
 	back      bool      // a range was refused, and none is taken before the store is above top
 	// how many sequences there are of which that is so, of those that share a store
 	backs   *atomic.Int64
-	telling bool        // announce is under way
-	untold  bool        // something has changed since that has looked
-	aging   *time.Timer // until the present segment is too old; nil: it does not age
+	telling bool // announce is under way
+	untold  bool // something has changed since that has looked
 	figures figures
 
 	stop    chan struct{}   // closed when the sequence ends
