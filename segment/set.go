@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,6 @@ type Set struct {
 	all   atomic.Pointer[map[string]*Sequence]
 	store Store
 	cfg   Config
-	backs atomic.Int64 // see Sequence
 
 	loading sync.Mutex // the list is being read
 
@@ -172,29 +172,20 @@ func (s *Set) Close(ctx context.Context) error {
 
 // closeAll closes sequences, some at a time, and returns the first error.
 func closeAll(ctx context.Context, all []*Sequence) error {
-	var mu sync.Mutex
-	var first error
-	work := make(chan *Sequence)
-	var workers sync.WaitGroup
-	for range min(closers, len(all)) {
-		workers.Go(func() {
-			for q := range work {
-				if err := q.Close(ctx); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = fmt.Errorf("tag %q: %w", q.tag, err)
-					}
-					mu.Unlock()
-				}
+	errs := make([]error, len(all))
+	places := make(chan struct{}, closers)
+	var running sync.WaitGroup
+	for i, q := range all {
+		places <- struct{}{}
+		running.Go(func() {
+			if err := q.Close(ctx); err != nil {
+				errs[i] = fmt.Errorf("tag %q: %w", q.tag, err)
 			}
+			<-places
 		})
 	}
-	for _, q := range all {
-		work <- q
-	}
-	close(work)
-	workers.Wait()
-	return first
+	running.Wait()
+	return cmp.Or(errs...)
 }
 
 // Stored lists the tags as the store has them now. It calls the store, and ends with ctx or after
