@@ -33,16 +33,13 @@ type Set struct {
 	store Store
 	cfg   Config
 
-	loading sync.Mutex // the list is being read
-
 	mu      sync.Mutex
-	read    time.Time        // when that began last, but for the first time
-	refresh *refresh         // that is under way; nil: none is
+	refresh *refresh         // the next reading of the list
 	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
 	unread  error            // why the list could not be read when that was tried last
 	closed  bool
 
-	stop    chan struct{}
+	wanted  chan struct{} // has one if somebody waits for the next reading
 	life    context.Context
 	cut     context.CancelFunc
 	running sync.WaitGroup
@@ -56,6 +53,8 @@ type refresh struct {
 	err  error
 }
 
+func newRefresh() *refresh { return &refresh{done: make(chan struct{})} }
+
 // NewSet returns the sequences of all tags of a store. It reads the list of tags, which ends with
 // ctx; the first segment of a tag is taken when its first number is asked for. Tags that are made
 // later work at once, those that are deleted end within a minute. Close the set before the store.
@@ -67,7 +66,8 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{})}
+	s := &Set{store: store, cfg: cfg, ends: map[string]int64{},
+		refresh: newRefresh(), wanted: make(chan struct{}, 1)}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
 	if err := s.reload(ctx); err != nil {
@@ -161,7 +161,6 @@ func (s *Set) Close(ctx context.Context) error {
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
-		close(s.stop)
 		s.cut()
 		s.running.Wait()
 		s.err = closeAll(ctx, slices.Collect(maps.Values(*s.all.Load())))
