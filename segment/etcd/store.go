@@ -145,7 +145,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	after := mine
 	after.Next = unused.First
 	// The revision of the own take is compared: when this is done, that is so no more.
-	_, done, err := s.commit(ctx, tag, mine, after, false)
+	done, err := s.commit(ctx, tag, mine, after, false)
 	return done, err
 }
 
@@ -201,7 +201,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 	if len(resp.Kvs) > 0 {
 		return exists
 	}
-	_, done, err := s.commit(ctx, t.Name, entry{},
+	done, err := s.commit(ctx, t.Name, entry{},
 		entry{record: record{
 			Next: t.Next, Step: t.Step, Description: t.Description,
 			Cluster: clusterOf(resp.Header),
@@ -219,7 +219,7 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	// which leaves out lines
+	// Keys that begin below a space are no tags; other versions have some for takers in line.
 	resp, err := s.client.Get(ctx, s.prefix+" ",
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
 	if err != nil {
