@@ -155,7 +155,11 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
-	s.back = err != nil && (s.back || errors.Is(err, ErrWentBack))
+	back, went := errors.AsType[*WentBackError](err)
+	if went {
+		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
+	}
+	s.back = err != nil && (s.back || went)
 	f := &s.figures
 	// before the first one, New says it
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0

@@ -132,9 +132,6 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 }
 
 func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := s.stillBelow(ctx, tag); err != nil {
-		return segment.Range{}, err
-	}
 	for range tries {
 		floor := s.given.floor(tag)
 		r, done, err := s.ask(ctx, tag, step)
@@ -155,24 +152,6 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 	}
 	return segment.Range{}, fmt.Errorf(
 		"a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
-}
-
-// stillBelow returns an error while the next number of a tag is not above what was handed out here,
-// if that was so before. Taking a range to find out would raise it, until it is above these and not
-// above what others have.
-func (s *Store) stillBelow(ctx context.Context, tag string) error {
-	f := s.given.floor(tag)
-	if !f.below {
-		return nil
-	}
-	row, err := s.readBy(ctx, tag)
-	if err == nil && row.next <= f.last {
-		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{
-			Tag: tag,
-			Got: segment.Range{First: row.next, Last: row.next}, Above: f.last,
-		}))
-	}
-	return err
 }
 
 // forever is how many microseconds a statement may wait for a call without an end.
