@@ -113,7 +113,7 @@ func table(rows *sql.Rows) (all [][]string, columns int, err error) {
 }
 
 // Class says what an error means.
-func Class(err error) sqldb.Class {
+func (*DB) Class(err error) sqldb.Class {
 	if f, ok := errors.AsType[*sqldb.Fault](err); ok {
 		return f.Class
 	}

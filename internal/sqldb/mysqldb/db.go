@@ -167,9 +167,6 @@ func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
 // Text is a literal that is compared by the collation of what it is compared with.
 func Text(s string) string { return "_utf8mb4 " + quoted(s) }
 
-// Class says what an error means.
-func (d *DB) Class(err error) sqldb.Class { return Class(err) }
-
 // located adds to an error where the server is.
 func (d *DB) located(err error) error {
 	if err == nil || d.At == "" {
