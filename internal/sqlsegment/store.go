@@ -168,7 +168,8 @@ func (s *Store) ask(ctx context.Context, tag string,
 		size = step
 	}
 	if end, ends := ctx.Deadline(); ends {
-		wait = max(0, time.Until(end).Microseconds()) //nolint:forbidigo // how long a call may take is no matter of ticks
+		//nolint:forbidigo // how long a call may take is no matter of ticks
+		wait = max(0, time.Until(end).Microseconds())
 	}
 	rows, err := s.run(func(meta bool) ([][]string, error) {
 		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND " +
