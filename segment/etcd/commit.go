@@ -17,8 +17,8 @@ import (
 )
 
 // firstPause is how long a call waits at most after its first conflict. It is twice as long after
-// each more, up to 64 ms: of many who try at once one is done in each round trip, and the others make
-// room for each other.
+// each more, up to 64 ms: of many who try at once one is done in each round trip, and the others
+// make room for each other.
 const firstPause = time.Millisecond
 
 // change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
