@@ -66,8 +66,10 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{store: store, cfg: cfg, ends: map[string]int64{},
-		refresh: newRefresh(), wanted: make(chan struct{}, 1)}
+	s := &Set{
+		store: store, cfg: cfg, ends: map[string]int64{},
+		refresh: newRefresh(), wanted: make(chan struct{}, 1),
+	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
 	if err := s.reload(ctx); err != nil {

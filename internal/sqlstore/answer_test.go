@@ -25,29 +25,35 @@ func TestBadAnswer(t *testing.T) {
 		{"the answer has 3 columns; it must have 8", [][]string{{"m", "0", "1"}}, false},
 		{
 			`parsing "x": invalid syntax`,
-			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}}, false,
+			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}},
+			false,
 		},
 		{"the answer does not tell the server's time", [][]string{namespace}, false},
 		{
 			"the tables unalike_* have format 3 and this program reads format 2",
-			[][]string{{"m", "0", "1", "0", "0", "3", "77", "here"}}, true,
+			[][]string{{"m", "0", "1", "0", "0", "3", "77", "here"}},
+			true,
 		},
 		{
 			`namespace "ns" has slots in unalike_slots and no row in unalike_namespaces`,
-			[][]string{moment, {"s", "1", "5", "2", "8", "0", slot, ""}}, true,
+			[][]string{moment, {"s", "1", "5", "2", "8", "0", slot, ""}},
+			true,
 		},
 		{
 			`the row of worker ID 2 of namespace "ns" in unalike_slots is damaged: it has the slot of ` +
 				`worker ID 1`,
-			[][]string{moment, namespace, {"s", "2", "5", "2", "8", "0", slot, ""}}, true,
+			[][]string{moment, namespace, {"s", "2", "5", "2", "8", "0", slot, ""}},
+			true,
 		},
 		{
 			`the row of worker ID 1 of namespace "ns" in unalike_slots is damaged: `,
-			[][]string{moment, namespace, {"s", "1", "5", "2", "8", "0", "{", ""}}, true,
+			[][]string{moment, namespace, {"s", "1", "5", "2", "8", "0", "{", ""}},
+			true,
 		},
 		{
 			`it is not overwritten: restore it from a backup`,
-			[][]string{moment, {"n", "0", "5", "1", "9", "0", "{", "here"}}, true,
+			[][]string{moment, {"n", "0", "5", "1", "9", "0", "{", "here"}},
+			true,
 		},
 	} {
 		o, err := Options{Prefix: DefaultPrefix}.Resolve()
