@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,21 +127,13 @@ func (s *Sequence) failed(err error) error {
 // nextStep is how many numbers to ask for. The lock is held.
 func (s *Sequence) nextStep() int64 {
 	f := &s.figures
-	least := s.cfg.Step
-	if least == 0 {
-		least = f.base
-	}
+	least := cmp.Or(s.cfg.Step, f.base)
 	if least == 0 {
 		return 0 // the store says
 	}
-	most := s.cfg.MaxStep
-	if most == 0 {
-		most = max(DefaultMaxStep, least)
-	}
+	most := cmp.Or(s.cfg.MaxStep, max(DefaultMaxStep, least))
 	least = min(least, most)
-	if f.step == 0 {
-		f.step = least
-	}
+	f.step = cmp.Or(f.step, least)
 	if p := s.cur.Load(); p.size > 0 {
 		f.measure(p.spent(), time.Now())
 		f.step = stepAfter(p.size, f.rate, s.cfg.Hold, least, most)
@@ -172,9 +165,7 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 		if f.base == 0 {
 			f.base, f.based = r.Len(), time.Now()
 		}
-		if f.step == 0 {
-			f.step = r.Len()
-		}
+		f.step = cmp.Or(f.step, r.Len())
 		f.took, f.refilled = took, time.Now()
 		f.refills++
 		// Those who wait are served, and Health is to show what there is.

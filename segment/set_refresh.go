@@ -75,13 +75,12 @@ func (s *Set) reload(ctx context.Context) error {
 		if CheckTag(t.Name) != nil {
 			continue // it is not ours
 		}
-		if q := old[t.Name]; q != nil {
-			all[t.Name] = q
-			q.setBase(t.Step)
-			continue
+		q := old[t.Name]
+		if q == nil {
+			q = s.begin(t.Name)
 		}
-		all[t.Name] = s.begin(t.Name)
-		all[t.Name].setBase(t.Step)
+		q.setBase(t.Step)
+		all[t.Name] = q
 	}
 	s.all.Store(&all)
 	for tag, q := range old {
