@@ -15,7 +15,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	coorddriver "github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -66,33 +65,6 @@ func (o Options) Resolve() (Options, error) {
 			"underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
 	}
 	return o, nil
-}
-
-// New returns the coordinator of a namespace.
-func New(db DB, d Dialect, driver, title, namespace string, at []string,
-	o Options,
-) (*protocol.Coordinator, error) {
-	if err := coorddriver.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	o, err := o.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range o.Accept {
-		if !slices.ContainsFunc(d.Risks, func(r sqldb.Risk) bool { return r.Name == name }) {
-			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
-		}
-	}
-	place := ""
-	if len(at) > 0 {
-		place = coorddriver.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
-	}
-	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
-		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL,
-		MaxHorizon: MaxHorizon,
-		SkewBound:  o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
-	})
 }
 
 // NewStore returns the store of a namespace.

@@ -64,7 +64,8 @@ func Open(s sqldb.Server) (*DB, error) {
 	if strings.HasPrefix(s.Scheme, Scheme.Alias) {
 		product = "MariaDB"
 	}
-	return &DB{pool, product + " at " + config.Addr, true}, nil
+	at := product + " at " + config.Addr
+	return &DB{pool, at, []string{config.Net, at, s.Database}, true}, nil
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for

@@ -3,6 +3,8 @@ package pgdb
 import (
 	"context"
 	"errors"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,6 +147,20 @@ func table(r *pgconn.Result) [][]string {
 
 // Number is how much was written, as a position says it.
 func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+// Place is where the database is: what selects another schema is part of it.
+func (d *DB) Place() []string {
+	c := d.Pool.Config().ConnConfig
+	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
+	for _, f := range c.Fallbacks {
+		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.Sort(hosts)
+	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"],
+		c.RuntimeParams["options"])
+}
 
 // closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
 const closeTime = time.Second
