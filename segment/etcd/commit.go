@@ -26,16 +26,15 @@ const firstPause = time.Millisecond
 func (s *Store) change(ctx context.Context, tag string, anywhere bool,
 	f func(e *entry) error,
 ) error {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
+	defer end()
 	before, known := s.last(tag)
 	known = known && !anywhere
 	for conflicts := 0; ; conflicts++ {
 		if !known {
-			var err error
 			if before, err = s.read(ctx, tag, anywhere); err != nil {
 				return err
 			}

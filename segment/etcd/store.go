@@ -136,11 +136,14 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	mine, taken := s.last(tag)
-	if err := s.alive(ctx); err != nil || !taken || mine.Next != unused.Last+1 {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return false, err
+	}
+	defer end()
+	mine, taken := s.last(tag)
+	if !taken || mine.Next != unused.Last+1 {
+		return false, nil
 	}
 	after := mine
 	after.Next = unused.First
@@ -188,11 +191,11 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed",
 			segment.ErrInvalidConfig, t.Next)
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
+	defer end()
 	resp, err := s.client.Get(ctx, s.key(t.Name))
 	if err != nil {
 		return s.explain(ctx, err)
@@ -214,11 +217,11 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 
 // Tags implements [segment.Store].
 func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	// Keys that begin below a space are no tags; other versions have some for takers in line.
 	resp, err := s.client.Get(ctx, s.prefix+" ",
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
@@ -238,11 +241,11 @@ func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) 
 	if err := segment.CheckTag(tag); err != nil {
 		return t, err
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return t, err
 	}
+	defer end()
 	resp, err := s.client.Get(ctx, s.key(tag))
 	switch {
 	case err != nil:
@@ -270,23 +273,19 @@ func (s *Store) key(tag string) string { return s.prefix + tag }
 // clusterOf is the ID of the cluster that has answered.
 func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
-// alive returns an error if the store is closed or ctx has ended.
-func (s *Store) alive(ctx context.Context) error {
+// begin begins an operation: it returns a context that ends with the store as well, and what ends
+// the operation, or an error if the store is closed or ctx has ended.
+func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if s.done.Err() != nil {
-		return segment.ErrClosed
+		return ctx, nil, segment.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ctx, nil, context.Cause(ctx)
 	}
-	return nil
-}
-
-// bounded begins an operation: it returns a context that ends with the store as well.
-func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	s.reconnect.Before(s.client)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }
+	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
 // explain notes that a request has failed, and adds to the error why it was ended.
