@@ -288,27 +288,16 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// explain notes that a request has failed, and adds to the error why it was ended.
+// explain notes that a request has failed, and adds to the error what it leaves out, and why it was
+// ended.
 func (s *Store) explain(ctx context.Context, err error) error {
-	if err != nil {
-		s.reconnect.Failed()
-	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+	s.reconnect.Failed()
+	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	if why := etcdclient.Denied(err, s.prefix); why != "" {
-		return fmt.Errorf("%w: %s: %w", segment.ErrInvalidConfig, why, err)
+	err = etcdclient.Explain(ctx, s.client, s.prefix, segment.ErrInvalidConfig, err)
+	if errors.Is(err, segment.ErrInvalidConfig) || errors.Is(err, segment.ErrClosed) {
+		return err
 	}
-	if why := etcdclient.Full(err); why != "" {
-		return fmt.Errorf("etcd: %s: %w", why, err)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("etcd: no answer from %s in time: %w%s",
-			strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
-	}
-	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) &&
-		!strings.HasPrefix(err.Error(), "segment: ") {
-		return fmt.Errorf("etcd: %w", err)
-	}
-	return err
+	return fmt.Errorf("etcd: %w", err)
 }
