@@ -13,7 +13,7 @@ const (
 	DefaultMaxStep = 1_000_000
 	// DefaultHold is how long a segment is meant to last.
 	DefaultHold = 15 * time.Minute
-	// DefaultStep is the step of tags that the command makes where nobody names one.
+	// DefaultStep is the step of tags that a Set makes.
 	DefaultStep = 1000
 	// DefaultRefillTimeout is how long a call of Next waits for a refill.
 	DefaultRefillTimeout = 2 * time.Second
@@ -30,6 +30,10 @@ type Config struct {
 	Hold time.Duration
 	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
 	RefillTimeout time.Duration
+	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for
+	// and the store does not have, from 1 on and with the step Step, or DefaultStep. The store has to
+	// be a [Creator]. The first number of such a tag takes one to two seconds. 0: none.
+	CreatePerMinute int
 	// OnChange is called when refills begin to fail that have succeeded before, when they succeed
 	// again, and when a sequence ends. Calls come one after another, and Next does not wait for them;
 	// they may not call Close. Nil: nobody is told.
@@ -54,6 +58,9 @@ func (c Config) resolve() (Config, error) {
 		return c, invalid("MaxStep is %d and Step is %d; raise MaxStep or lower Step", c.MaxStep, c.Step)
 	case c.Hold < time.Second:
 		return c, invalid("Hold is %v; at least 1s is allowed, or 0, which is %v", c.Hold, DefaultHold)
+	case c.CreatePerMinute < 0:
+		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed",
+			c.CreatePerMinute)
 	case c.RefillTimeout < time.Millisecond:
 		return c, invalid("RefillTimeout is %v; at least 1ms is allowed, or 0, which is %v",
 			c.RefillTimeout, DefaultRefillTimeout)

@@ -151,6 +151,7 @@ func TestInvalid(t *testing.T) {
 		{Hold: time.Millisecond},
 		{Hold: -1},
 		{RefillTimeout: 1},
+		{CreatePerMinute: -1},
 	} {
 		_, err := segment.New(t.Context(), fake(1), "t", c)
 		wantErr(t, "New", err, segment.ErrInvalidConfig)

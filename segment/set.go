@@ -39,6 +39,10 @@ type Set struct {
 	unread  error            // why the list could not be read when that was tried last
 	closed  bool
 
+	making chan struct{} // has one while a tag is made, who guards what follows
+	minute time.Time     // since when made is counted
+	made   int           // how many tags were made
+
 	wanted  chan struct{} // has one if somebody waits for the next reading
 	life    context.Context
 	cut     context.CancelFunc
@@ -66,9 +70,13 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, creates := store.(Creator); cfg.CreatePerMinute > 0 && !creates {
+		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed",
+			cfg.CreatePerMinute)
+	}
 	s := &Set{
 		store: store, cfg: cfg, ends: map[string]int64{},
-		refresh: newRefresh(), wanted: make(chan struct{}, 1),
+		refresh: newRefresh(), wanted: make(chan struct{}, 1), making: make(chan struct{}, 1),
 	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
@@ -100,7 +108,8 @@ func (s *Set) Fill(ctx context.Context, tag string, dst []int64) (int, error) {
 }
 
 // Sequence returns the sequence of a tag. It belongs to the set, which closes it. A tag that is not
-// known has the list read again, once a second at most however many there are.
+// known has the list read again, once a second at most however many there are, and is made if
+// Config says so.
 func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if q := (*s.all.Load())[tag]; q != nil {
 		return q, nil
@@ -108,14 +117,54 @@ func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if err := CheckTag(tag); err != nil {
 		return nil, err
 	}
-	if err := s.reread(ctx); err != nil {
-		return nil, err
+	for make := true; ; make = false {
+		if err := s.reread(ctx); err != nil {
+			return nil, err
+		}
+		if q := (*s.all.Load())[tag]; q != nil {
+			return q, nil
+		}
+		if !make || s.cfg.CreatePerMinute == 0 {
+			return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' "+
+				"for example", ErrUnknownTag, tag)
+		}
+		if err := s.create(ctx, tag); err != nil {
+			return nil, err
+		}
 	}
-	if q := (*s.all.Load())[tag]; q != nil {
-		return q, nil
+}
+
+// create makes a tag, unless too many were made a moment ago.
+func (s *Set) create(ctx context.Context, tag string) error {
+	select {
+	case s.making <- struct{}{}: // one at a time: what somebody else has made meanwhile is there
+		defer func() { <-s.making }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: tag %q: others are made: %w", ErrUnavailable, tag, context.Cause(ctx))
 	}
-	return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' for example",
-		ErrUnknownTag, tag)
+	if time.Since(s.minute) >= time.Minute {
+		s.minute, s.made = time.Now(), 0
+	}
+	if most := s.cfg.CreatePerMinute; s.made >= most {
+		if _, err := s.store.Tag(ctx, tag); err == nil {
+			return nil
+		}
+		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says",
+			ErrUnknownTag, tag, most)
+	}
+	err := s.store.(Creator).Create(ctx,
+		Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
+	if errors.Is(err, ErrTagExists) {
+		return nil
+	}
+	if err == nil {
+		s.made++
+		return nil
+	}
+	if !refused(err) {
+		err = fmt.Errorf("%w: tag %q: making it: %w", ErrUnavailable, tag, err)
+	}
+	return err
 }
 
 // Tags lists the tags that are known, in alphabetical order.
