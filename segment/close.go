@@ -30,6 +30,9 @@ func (s *Sequence) end(why error) bool {
 	}
 	s.ended = why
 	s.cur.Store(s.shut())
+	if s.aging != nil {
+		s.aging.Stop()
+	}
 	close(s.stop)
 	s.dismiss(why)
 	return true

@@ -30,6 +30,11 @@ type Config struct {
 	Hold time.Duration
 	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
 	RefillTimeout time.Duration
+	// MaxAge is how old numbers in memory may be, at least Hold. Older ones are given back to the
+	// store, if nobody has taken a range since, and are left out for good otherwise, so that numbers
+	// of last week do not come after new ones. Health then says that none is left, as before the
+	// first. 0: they do not age.
+	MaxAge time.Duration
 	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for
 	// and the store does not have, from 1 on and with the step Step, or DefaultStep. The store has to
 	// be a [Creator]. The first number of such a tag takes one to two seconds. 0: none.
@@ -58,6 +63,9 @@ func (c Config) resolve() (Config, error) {
 		return c, invalid("MaxStep is %d and Step is %d; raise MaxStep or lower Step", c.MaxStep, c.Step)
 	case c.Hold < time.Second:
 		return c, invalid("Hold is %v; at least 1s is allowed, or 0, which is %v", c.Hold, DefaultHold)
+	case c.MaxAge != 0 && c.MaxAge < c.Hold:
+		return c, invalid("MaxAge is %v and Hold is %v; raise MaxAge or lower Hold; 0 is no bound",
+			c.MaxAge, c.Hold)
 	case c.CreatePerMinute < 0:
 		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed",
 			c.CreatePerMinute)

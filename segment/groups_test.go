@@ -22,7 +22,7 @@ func groups(
 ) *segment.Groups {
 	tb.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	config := segment.Config{MaxStep: 10, Logger: quiet}
+	config := segment.Config{MaxStep: 10, MaxAge: 1500 * 24 * time.Hour, Logger: quiet}
 	g, err := segment.NewGroups(store, "t", p, zone, config)
 	if err != nil {
 		tb.Fatal(err)

@@ -60,7 +60,7 @@ func (s *Sequence) Health() Health {
 		h.Left += s.next.size
 	}
 	h.TimeLeft = durationOf(h.Left, f.rate)
-	if h.Healthy = h.Left > 0; !h.Healthy {
+	if h.Healthy = h.Left > 0 || s.idle && s.failure == nil; !h.Healthy {
 		h.Err = cmp.Or(s.failure, ErrUnavailable)
 	}
 	return h

@@ -151,6 +151,8 @@ func TestInvalid(t *testing.T) {
 		{Hold: time.Millisecond},
 		{Hold: -1},
 		{RefillTimeout: 1},
+		{MaxAge: -1},
+		{MaxAge: time.Minute},
 		{CreatePerMinute: -1},
 	} {
 		_, err := segment.New(t.Context(), fake(1), "t", c)

@@ -160,7 +160,7 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	s.failure, s.refilling = err, !last
 	switch {
 	case err == nil:
-		s.next = &span{first: r.First, size: r.Len()}
+		s.next = &span{first: r.First, size: r.Len(), taken: time.Now()}
 		s.top, s.known = r.Last, true
 		if f.base == 0 {
 			f.base, f.based = r.Len(), time.Now()

@@ -1,6 +1,9 @@
 package segment
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // gone is an offset that is beyond every segment and far from the end of int64.
 const gone = 1 << 62
@@ -13,8 +16,9 @@ type span struct {
 
 	first, size int64
 	// the caller who takes this offset starts the refill; set before anybody sees the span
-	mark int64
-	_    [104]byte // 256 bytes in all, which the runtime aligns to 256
+	mark  int64
+	taken time.Time // when the store gave it
+	_     [80]byte  // 256 bytes in all, which the runtime aligns to 256
 }
 
 // last is the last number of a span.

@@ -136,8 +136,9 @@ func (s *Sequence) promote() {
 	p.mark = markAt(p.size, s.figures.rate, s.cfg.Hold, s.figures.took)
 	served := s.serve(p)
 	p.used.Store(served)
-	s.next = nil
+	s.next, s.idle = nil, false
 	s.cur.Store(p)
+	s.age(p)
 	if served >= p.mark {
 		s.refill()
 	}
