@@ -28,7 +28,7 @@ func ExampleCoordinator() {
 // A grant that is kept in a file can be used by the next process, with [coord.Resumer].
 func ExampleGrant_MarshalText() {
 	g := coord.Grant{
-		WorkerID: 7, Generation: 3, Token: "4XTFQVZ2", NotBefore: 89120000,
+		WorkerID: 7, Generation: 3, Token: "4XTFQV", NotBefore: 89120000,
 		NotAfter: 89130000,
 	}
 	text, err := g.MarshalText()
@@ -38,6 +38,6 @@ func ExampleGrant_MarshalText() {
 	err = read.UnmarshalText(text)
 	fmt.Println(read, err)
 	// Output:
-	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2" <nil>
+	// unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQV" <nil>
 	// worker ID 7, generation 3, window (89120000, 89130000] <nil>
 }

@@ -65,22 +65,43 @@ func TestRequestValidate(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for want, spoil := range map[string]func(*Request){
-		`Request.Token is empty; 1 to 128 bytes are allowed`:                             func(r *Request) { r.Token = "" },
-		`Request.Token "a\n" contains the unprintable character U+000A`:                  func(r *Request) { r.Token = "a\n" },
-		`Request.Identity is 129 bytes long; at most 128 are allowed`:                    func(r *Request) { r.Identity = strings.Repeat("x", 129) },
-		`Request.Fingerprint is empty; it is the layout as core.Layout.String prints it`: func(r *Request) { r.Fingerprint = "" },
-		`Request.Fingerprint "\xff" is not valid UTF-8`:                                  func(r *Request) { r.Fingerprint = "\xff" },
-		`Request.Scale.Unit is 0 microseconds; it must be positive`:                      func(r *Request) { r.Scale.Unit = 0 },
-		`Request.LastTick is 0; it must be positive`:                                     func(r *Request) { r.LastTick = 0 },
-		`Request.TTL is -1ns; it must be positive`:                                       func(r *Request) { r.TTL = -1 },
-		`Request.Ahead is -1 ticks; it must not be negative`:                             func(r *Request) { r.Ahead = -1 },
-		`Request.Workers.Count is 0; it must be positive`:                                func(r *Request) { r.Workers.Count = 0 },
-		`WorkerIDs.Count is 5; from 0 on the layout has 4 worker IDs`:                    func(r *Request) { r.Workers.Count = 5 },
-		`WorkerIDs.First is 4; the layout has worker IDs 0 to 3`:                         func(r *Request) { r.Workers.First = 4 },
+	for _, tt := range []struct {
+		want  string
+		spoil func(*Request)
+	}{
+		{`Request.Token is empty; 1 to 128 bytes are allowed`, func(r *Request) { r.Token = "" }},
+		{
+			`Request.Token "a\n" contains the unprintable character U+000A`,
+			func(r *Request) { r.Token = "a\n" },
+		},
+		{
+			`Request.Identity is 129 bytes long; at most 128 are allowed`,
+			func(r *Request) { r.Identity = strings.Repeat("x", 129) },
+		},
+		{
+			`Request.Fingerprint is empty; it is the layout as core.Layout.String prints it`,
+			func(r *Request) { r.Fingerprint = "" },
+		},
+		{`Request.Fingerprint "\xff" is not valid UTF-8`, func(r *Request) { r.Fingerprint = "\xff" }},
+		{
+			`Request.Scale.Unit is 0 microseconds; it must be positive`,
+			func(r *Request) { r.Scale.Unit = 0 },
+		},
+		{`Request.LastTick is 0; it must be positive`, func(r *Request) { r.LastTick = 0 }},
+		{`Request.TTL is -1ns; it must be positive`, func(r *Request) { r.TTL = -1 }},
+		{`Request.Ahead is -1 ticks; it must not be negative`, func(r *Request) { r.Ahead = -1 }},
+		{`Request.Workers.Count is 0; it must be positive`, func(r *Request) { r.Workers.Count = 0 }},
+		{
+			`WorkerIDs.Count is 5; from 0 on the layout has 4 worker IDs`,
+			func(r *Request) { r.Workers.Count = 5 },
+		},
+		{
+			`WorkerIDs.First is 4; the layout has worker IDs 0 to 3`,
+			func(r *Request) { r.Workers.First = 4 },
+		},
 	} {
 		r := good
-		spoil(&r)
-		wantInvalid(t, want, r.Validate(), "coord: invalid: "+want)
+		tt.spoil(&r)
+		wantInvalid(t, tt.want, r.Validate(), "coord: invalid: "+tt.want)
 	}
 }

@@ -123,8 +123,42 @@ func ExampleHealth_MarshalJSON() {
 	if err := g.Close(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(g.Health()); err != nil {
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	if err := e.Encode(g.Health()); err != nil {
 		log.Fatal(err)
 	}
-	// Output: {"healthy":false,"closed":true,"error":"core: generator closed","workers":[{"worker_id":1,"generation":1,"since":"2025-01-01T12:00:00Z","last_renewal":"2025-01-01T12:00:00Z","window_left_seconds":0,"lead_seconds":0,"error":"core: generator closed","failing":"core: generator closed"}],"last_renewal":"2025-01-01T12:00:00Z","window_left_seconds":0,"lead_seconds":0,"issued":0,"errors":{"not_started":0,"clock_rollback":0,"sequence_exhausted":0,"window_not_open":0,"window_ended":0,"time_exhausted":0,"closed":0,"context_ended":0},"rollbacks":0}
+	// Output:
+	// {
+	//   "healthy": false,
+	//   "closed": true,
+	//   "error": "core: generator closed",
+	//   "workers": [
+	//     {
+	//       "worker_id": 1,
+	//       "generation": 1,
+	//       "since": "2025-01-01T12:00:00Z",
+	//       "last_renewal": "2025-01-01T12:00:00Z",
+	//       "window_left_seconds": 0,
+	//       "lead_seconds": 0,
+	//       "error": "core: generator closed",
+	//       "failing": "core: generator closed"
+	//     }
+	//   ],
+	//   "last_renewal": "2025-01-01T12:00:00Z",
+	//   "window_left_seconds": 0,
+	//   "lead_seconds": 0,
+	//   "issued": 0,
+	//   "errors": {
+	//     "not_started": 0,
+	//     "clock_rollback": 0,
+	//     "sequence_exhausted": 0,
+	//     "window_not_open": 0,
+	//     "window_ended": 0,
+	//     "time_exhausted": 0,
+	//     "closed": 0,
+	//     "context_ended": 0
+	//   },
+	//   "rollbacks": 0
+	// }
 }

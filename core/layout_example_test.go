@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
@@ -30,10 +31,11 @@ func ExampleParseLayout() {
 	fmt.Println(l, err)
 
 	_, err = core.ParseLayout("41/10/13/1ms/2024-01-01T00:00:00Z")
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
 	// Output:
 	// 41/10/12/1ms/2010-11-04T01:42:54.657Z <nil>
-	// core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at most 63 are allowed, because the sign bit stays 0
+	// core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together;
+	// at most 63 are allowed, because the sign bit stays 0
 }
 
 func ExampleLayout_Decompose() {

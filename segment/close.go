@@ -29,7 +29,6 @@ func (s *Sequence) end(why error) bool {
 		return false
 	}
 	s.ended = why
-	s.setBack(false)
 	s.cur.Store(s.shut())
 	if s.aging != nil {
 		s.aging.Stop()

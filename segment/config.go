@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -48,12 +49,8 @@ type Config struct {
 
 // resolve fills in defaults and checks the settings.
 func (c Config) resolve() (Config, error) {
-	if c.Hold == 0 {
-		c.Hold = DefaultHold
-	}
-	if c.RefillTimeout == 0 {
-		c.RefillTimeout = DefaultRefillTimeout
-	}
+	c.Hold = cmp.Or(c.Hold, DefaultHold)
+	c.RefillTimeout = cmp.Or(c.RefillTimeout, DefaultRefillTimeout)
 	c.Logger = logs.Or(c.Logger)
 	switch {
 	case c.Step < 0 || c.Step > MaxStep:

@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Errors of this package and of its stores, which wrap them together with the client's own
@@ -73,12 +74,7 @@ var refusals = []error{
 
 // refused reports whether a store has refused. Otherwise it could not be reached.
 func refused(err error) bool {
-	for _, r := range refusals {
-		if errors.Is(err, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) })
 }
 
 func invalid(format string, args ...any) error {

@@ -1,6 +1,9 @@
 package segment
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Health is a snapshot of a sequence, for probes, metrics and logs.
 type Health struct {
@@ -58,9 +61,7 @@ func (s *Sequence) Health() Health {
 	}
 	h.TimeLeft = durationOf(h.Left, f.rate)
 	if h.Healthy = h.Left > 0 || s.idle && s.failure == nil; !h.Healthy {
-		if h.Err = s.failure; h.Err == nil {
-			h.Err = ErrUnavailable
-		}
+		h.Err = cmp.Or(s.failure, ErrUnavailable)
 	}
 	return h
 }

@@ -5,20 +5,6 @@ import (
 	"time"
 )
 
-func TestRateOf(t *testing.T) {
-	for _, tc := range []struct {
-		used int64
-		took time.Duration
-		want float64
-	}{
-		{100, 10 * time.Second, 10}, {100, 0, 100}, {100, time.Millisecond, 100}, {0, time.Hour, 0},
-	} {
-		if got := rateOf(tc.used, tc.took); got != tc.want {
-			t.Errorf("%d in %v are %v a second, want %v", tc.used, tc.took, got, tc.want)
-		}
-	}
-}
-
 func TestStepAfter(t *testing.T) {
 	for _, tc := range []struct {
 		size int64

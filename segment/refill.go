@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,6 @@ const (
 	lastPause  = 500 * time.Millisecond
 	// refusedPause is the last one after a refusal: somebody has to do something.
 	refusedPause = 2 * time.Second
-	// lookPause is how much time passes, about, between two looks at the tags of a store that went
-	// back, of which there may be thousands.
-	lookPause = 50 * time.Millisecond
 )
 
 // need starts a refill unless one is under way or the next segment is there.
@@ -63,14 +61,11 @@ func (s *Sequence) refilled() {
 func (s *Sequence) pause(attempt int) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	growing := firstPause << min(attempt, 10)
-	switch {
-	case s.back:
-		return max(refusedPause, lookPause*time.Duration(s.backs.Load()))
-	case refused(s.failure):
-		return min(growing, refusedPause)
+	longest := lastPause
+	if refused(s.failure) {
+		longest = refusedPause
 	}
-	return min(growing, lastPause)
+	return min(firstPause<<min(attempt, 10), longest)
 }
 
 // fetch takes a range from the store.
@@ -129,35 +124,16 @@ func (s *Sequence) failed(err error) error {
 	return fmt.Errorf("%w: tag %q: the store cannot be reached: %w", ErrUnavailable, s.tag, err)
 }
 
-// setBack notes whether the store went back. The lock is held.
-func (s *Sequence) setBack(back bool) {
-	switch {
-	case back && !s.back:
-		s.backs.Add(1)
-	case s.back && !back:
-		s.backs.Add(-1)
-	}
-	s.back = back
-}
-
 // nextStep is how many numbers to ask for. The lock is held.
 func (s *Sequence) nextStep() int64 {
 	f := &s.figures
-	least := s.cfg.Step
-	if least == 0 {
-		least = f.base
-	}
+	least := cmp.Or(s.cfg.Step, f.base)
 	if least == 0 {
 		return 0 // the store says
 	}
-	most := s.cfg.MaxStep
-	if most == 0 {
-		most = max(DefaultMaxStep, least)
-	}
+	most := cmp.Or(s.cfg.MaxStep, max(DefaultMaxStep, least))
 	least = min(least, most)
-	if f.step == 0 {
-		f.step = least
-	}
+	f.step = cmp.Or(f.step, least)
 	if p := s.cur.Load(); p.size > 0 {
 		f.measure(p.spent(), time.Now())
 		f.step = stepAfter(p.size, f.rate, s.cfg.Hold, least, most)
@@ -172,7 +148,11 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
-	s.setBack(err != nil && s.ended == nil && (s.back || errors.Is(err, ErrWentBack)))
+	back, went := errors.AsType[*WentBackError](err)
+	if went {
+		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
+	}
+	s.back = err != nil && (s.back || went)
 	f := &s.figures
 	// before the first one, New says it
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0
@@ -185,9 +165,7 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 		if f.base == 0 {
 			f.base, f.based = r.Len(), time.Now()
 		}
-		if f.step == 0 {
-			f.step = r.Len()
-		}
+		f.step = cmp.Or(f.step, r.Len())
 		f.took, f.refilled = took, time.Now()
 		f.refills++
 		// Those who wait are served, and Health is to show what there is.

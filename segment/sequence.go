@@ -3,6 +3,8 @@ package segment
 import (
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -19,21 +21,19 @@ type Sequence struct {
 	cfg   Config
 
 	mu        sync.Mutex
-	next      *span     // the next segment; nil: there is none
-	idle      bool      // what was held was given back, as nobody asked for it
-	refilling bool      // a refill is under way
-	line      list.List // of *waiter; nobody waits while there is a number
-	failure   error     // of the last attempt to refill; nil: it succeeded
-	ended     error     // what calls return since the end; nil: it has not ended
-	top       int64     // every number that was handed out or is held is at or below it
-	known     bool      // top is known
-	back      bool      // a range was refused, and none is taken before the store is above top
-	// how many sequences there are of which that is so, of those that share a store
-	backs   *atomic.Int64
-	telling bool        // announce is under way
-	untold  bool        // something has changed since that has looked
-	aging   *time.Timer // until the present segment is too old; nil: it does not age
-	figures figures
+	next      *span       // the next segment; nil: there is none
+	idle      bool        // what was held was given back, as nobody asked for it
+	refilling bool        // a refill is under way
+	line      list.List   // of *waiter; nobody waits while there is a number
+	failure   error       // of the last attempt to refill; nil: it succeeded
+	ended     error       // what calls return since the end; nil: it has not ended
+	top       int64       // every number that was handed out or is held is at or below it
+	known     bool        // top is known
+	back      bool        // a range was refused, and none is taken before the store is above top
+	telling   bool        // announce is under way
+	untold    bool        // something has changed since that has looked
+	aging     *time.Timer // until the present segment is too old; nil: it does not age
+	figures   figures
 
 	stop    chan struct{}   // closed when the sequence ends
 	life    context.Context // of calls to the store
@@ -86,10 +86,7 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 
 // newSequence returns a sequence that has no segment yet.
 func newSequence(store Store, tag string, cfg Config) *Sequence {
-	s := &Sequence{
-		store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
-		stop: make(chan struct{}),
-	}
+	s := &Sequence{store: store, tag: tag, cfg: cfg, stop: make(chan struct{})}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
 	return s
@@ -116,22 +113,35 @@ func (s *Sequence) rare(p *span, n int64) (int64, error) {
 		s.need()
 		return p.first + (n - 1), nil
 	}
-	first, _, err := s.take(context.Background(), s.cfg.RefillTimeout, 1)
-	return first, err
+	limit := s.cfg.RefillTimeout
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, tooLate(limit))
+	defer cancel()
+	return s.NextContext(ctx)
 }
+
+// tooLate is why Next ends after a time. It is written out only where somebody reads it.
+type tooLate time.Duration
+
+func (t tooLate) Error() string { return fmt.Sprintf("no number within %v", time.Duration(t)) }
 
 // NextContext is Next, and waits until ctx ends. A ctx that has ended does not matter while numbers
 // are in memory.
 func (s *Sequence) NextContext(ctx context.Context) (int64, error) {
-	first, _, err := s.take(ctx, 0, 1)
+	first, _, err := s.take(ctx, 1)
 	return first, err
 }
+
+// atOnce is the context of a call that does not wait.
+var atOnce = func() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("a refill is under way"))
+	return ctx
+}()
 
 // TryNext is Next, and never waits: if no number is in memory it starts a refill and returns
 // ErrUnavailable.
 func (s *Sequence) TryNext() (int64, error) {
-	first, _, err := s.take(context.Background(), -1, 1)
-	return first, err
+	return s.NextContext(atOnce)
 }
 
 // Fill fills dst with rising numbers, in runs that each take one atomic add. It waits as
@@ -139,7 +149,7 @@ func (s *Sequence) TryNext() (int64, error) {
 func (s *Sequence) Fill(ctx context.Context, dst []int64) (int, error) {
 	done := 0
 	for done < len(dst) {
-		first, n, err := s.take(ctx, 0, int64(len(dst)-done))
+		first, n, err := s.take(ctx, int64(len(dst)-done))
 		if err != nil {
 			return done, err
 		}
@@ -168,6 +178,6 @@ func (s *Sequence) All(ctx context.Context) iter.Seq2[int64, error] {
 // Ready waits until a number can be had at once. It returns the store's refusal at once, and the
 // last cause if ctx ends.
 func (s *Sequence) Ready(ctx context.Context) error {
-	_, _, err := s.turn(ctx, 0, 0)
+	_, _, err := s.turn(ctx, 0)
 	return err
 }

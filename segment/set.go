@@ -32,13 +32,9 @@ type Set struct {
 	all   atomic.Pointer[map[string]*Sequence]
 	store Store
 	cfg   Config
-	backs atomic.Int64 // see Sequence
-
-	loading sync.Mutex // the list is being read
 
 	mu      sync.Mutex
-	read    time.Time        // when that began last, but for the first time
-	refresh *refresh         // that is under way; nil: none is
+	refresh *refresh         // the next reading of the list
 	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
 	unread  error            // why the list could not be read when that was tried last
 	closed  bool
@@ -47,7 +43,7 @@ type Set struct {
 	minute time.Time     // since when made is counted
 	made   int           // how many tags were made
 
-	stop    chan struct{}
+	wanted  chan struct{} // has one if somebody waits for the next reading
 	life    context.Context
 	cut     context.CancelFunc
 	running sync.WaitGroup
@@ -60,6 +56,8 @@ type refresh struct {
 	done chan struct{}
 	err  error
 }
+
+func newRefresh() *refresh { return &refresh{done: make(chan struct{})} }
 
 // NewSet returns the sequences of all tags of a store. It reads the list of tags, which ends with
 // ctx; the first segment of a tag is taken when its first number is asked for. Tags that are made
@@ -77,8 +75,8 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 			cfg.CreatePerMinute)
 	}
 	s := &Set{
-		store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}),
-		making: make(chan struct{}, 1),
+		store: store, cfg: cfg, ends: map[string]int64{},
+		refresh: newRefresh(), wanted: make(chan struct{}, 1), making: make(chan struct{}, 1),
 	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
@@ -214,7 +212,6 @@ func (s *Set) Close(ctx context.Context) error {
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
-		close(s.stop)
 		s.cut()
 		s.running.Wait()
 		s.err = closeAll(ctx, slices.Collect(maps.Values(*s.all.Load())))
@@ -225,29 +222,20 @@ func (s *Set) Close(ctx context.Context) error {
 
 // closeAll closes sequences, some at a time, and returns the first error.
 func closeAll(ctx context.Context, all []*Sequence) error {
-	var mu sync.Mutex
-	var first error
-	work := make(chan *Sequence)
-	var workers sync.WaitGroup
-	for range min(closers, len(all)) {
-		workers.Go(func() {
-			for q := range work {
-				if err := q.Close(ctx); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = fmt.Errorf("tag %q: %w", q.tag, err)
-					}
-					mu.Unlock()
-				}
+	errs := make([]error, len(all))
+	places := make(chan struct{}, closers)
+	var running sync.WaitGroup
+	for i, q := range all {
+		places <- struct{}{}
+		running.Go(func() {
+			if err := q.Close(ctx); err != nil {
+				errs[i] = fmt.Errorf("tag %q: %w", q.tag, err)
 			}
+			<-places
 		})
 	}
-	for _, q := range all {
-		work <- q
-	}
-	close(work)
-	workers.Wait()
-	return first
+	running.Wait()
+	return cmp.Or(errs...)
 }
 
 // Stored lists the tags as the store has them now. It calls the store, and ends with ctx or after

@@ -7,69 +7,58 @@ import (
 	"time"
 )
 
-// keep reads the list from time to time until the set is closed. A store that does not answer
-// leaves it as it is, and is asked again soon, because Check tells of it.
+// keep reads the list when somebody wants that, and from time to time, until the set is closed. A
+// store that does not answer leaves it as it is, and is asked again soon, because Check tells of
+// it.
 func (s *Set) keep() {
-	timer := time.NewTimer(refreshEvery)
-	defer timer.Stop()
+	pause := refreshEvery
 	for {
 		select {
-		case <-s.stop:
+		case <-s.wanted:
+		case <-time.After(pause):
+		case <-s.life.Done():
 			return
-		case <-timer.C:
 		}
-		pause := refreshEvery
-		if s.reread(s.life) != nil {
+		s.mu.Lock()
+		r := s.refresh
+		s.refresh = newRefresh() // who comes now needs a later one
+		s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
+		r.err = s.reload(ctx)
+		cancel()
+		close(r.done)
+		if pause = refreshEvery; r.err != nil {
 			pause = refreshAgain
 		}
-		timer.Reset(pause)
+		select {
+		case <-time.After(refreshPause):
+		case <-s.life.Done():
+			return
+		}
 	}
 }
 
-// reread waits for a reading of the list that began after the call, or shares one that is about to
-// begin.
+// reread waits for a reading of the list that begins after the call.
 func (s *Set) reread(ctx context.Context) error {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return ErrClosed
-	}
 	r := s.refresh
-	if r == nil {
-		r = &refresh{done: make(chan struct{})}
-		s.refresh = r
-		s.running.Go(func() { s.run(r, refreshPause-time.Since(s.read)) })
-	}
 	s.mu.Unlock()
+	select {
+	case s.wanted <- struct{}{}:
+	default: // somebody has said so
+	}
 	select {
 	case <-r.done:
 		return r.err
+	case <-s.life.Done():
+		return ErrClosed
 	case <-ctx.Done():
 		return fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, context.Cause(ctx))
 	}
 }
 
-// run reads the list after a pause.
-func (s *Set) run(r *refresh, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.stop:
-	}
-	s.mu.Lock()
-	s.refresh, s.read = nil, time.Now() // who comes now needs a later one
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
-	defer cancel()
-	r.err = s.reload(ctx)
-	close(r.done)
-}
-
 // reload reads the list. New tags get a sequence, and those of deleted ones end.
 func (s *Set) reload(ctx context.Context) error {
-	s.loading.Lock() // an older list must not replace a newer one
-	defer s.loading.Unlock()
 	tags, err := s.store.Tags(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,13 +75,12 @@ func (s *Set) reload(ctx context.Context) error {
 		if CheckTag(t.Name) != nil {
 			continue // it is not ours
 		}
-		if q := old[t.Name]; q != nil {
-			all[t.Name] = q
-			q.setBase(t.Step)
-			continue
+		q := old[t.Name]
+		if q == nil {
+			q = s.begin(t.Name)
 		}
-		all[t.Name] = s.begin(t.Name)
-		all[t.Name].setBase(t.Step)
+		q.setBase(t.Step)
+		all[t.Name] = q
 	}
 	s.all.Store(&all)
 	for tag, q := range old {
@@ -106,7 +94,6 @@ func (s *Set) reload(ctx context.Context) error {
 // begin returns the sequence of a new tag, above what it has had if it is one that was deleted.
 func (s *Set) begin(tag string) *Sequence {
 	q := newSequence(s.store, tag, s.cfg)
-	q.backs = &s.backs
 	q.top, q.known = s.ends[tag] //mutant:retag
 	delete(s.ends, tag)
 	return q

@@ -3,19 +3,16 @@ package segment
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
 
 // take returns the first of a run of at most k numbers, and how many there are, at least one. It
-// waits for limit; 0: until ctx ends; below 0: not at all.
-func (s *Sequence) take(ctx context.Context, limit time.Duration,
-	k int64,
-) (first, n int64, err error) {
+// waits until ctx ends.
+func (s *Sequence) take(ctx context.Context, k int64) (first, n int64, err error) {
 	for n == 0 && err == nil {
 		if first, n = s.claim(s.cur.Load(), k); n == 0 {
-			first, n, err = s.turn(ctx, limit, k)
+			first, n, err = s.turn(ctx, k)
 		}
 	}
 	return first, n, err
@@ -53,9 +50,7 @@ type got struct {
 
 // turn is called by who has found no number. It waits in line for the next segment; no number and
 // no error mean that there is one already.
-func (s *Sequence) turn(ctx context.Context, limit time.Duration,
-	k int64,
-) (first, n int64, err error) {
+func (s *Sequence) turn(ctx context.Context, k int64) (first, n int64, err error) {
 	var place *list.Element
 	s.mu.Lock()
 	if s.ended == nil && s.next != nil && s.cur.Load().left() == 0 {
@@ -71,8 +66,6 @@ func (s *Sequence) turn(ctx context.Context, limit time.Duration,
 	case there:
 	case refused(s.failure):
 		err = s.failure
-	case limit < 0:
-		err = s.unavailable(s.failure, errors.New("a refill is under way"))
 	default:
 		place = s.line.PushBack(&waiter{k, make(chan got, 1)})
 	}
@@ -80,27 +73,18 @@ func (s *Sequence) turn(ctx context.Context, limit time.Duration,
 	if place == nil {
 		return 0, 0, err
 	}
-	return s.wait(ctx, limit, place, refills)
+	return s.wait(ctx, place, refills)
 }
 
 // wait waits in line.
-func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.Element,
+func (s *Sequence) wait(ctx context.Context, place *list.Element,
 	refills uint64,
 ) (first, n int64, err error) {
-	var timeout <-chan time.Time
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		timeout = timer.C
-	}
 	w := place.Value.(*waiter)
 	select {
 	case g := <-w.got:
 		return g.first, g.n, g.err
-	case <-timeout:
-		err = fmt.Errorf("no number within %v", limit)
 	case <-ctx.Done():
-		err = context.Cause(ctx)
 	}
 	s.mu.Lock()
 	s.line.Remove(place)
@@ -111,21 +95,15 @@ func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.El
 		return g.first, g.n, g.err
 	default:
 	}
-	if failure == nil && came > 0 {
+	switch {
+	case failure == nil && came > 0:
 		failure = fmt.Errorf("%w: tag %q: numbers are used up faster than the store gives them: %d "+
 			"segments came in that time, of %d numbers; raise MaxStep, or the step of the tag",
 			ErrUnavailable, s.tag, came, step)
+	case failure == nil:
+		failure = fmt.Errorf("%w: tag %q", ErrUnavailable, s.tag)
 	}
-	return 0, 0, s.unavailable(failure, err)
-}
-
-// unavailable says why there is no number: what the last attempt has met, and what has ended the
-// wait.
-func (s *Sequence) unavailable(failure, ended error) error {
-	if failure == nil {
-		return fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, ended)
-	}
-	return fmt.Errorf("%w (%w)", failure, ended)
+	return 0, 0, fmt.Errorf("%w (%w)", failure, context.Cause(ctx))
 }
 
 // serve gives the numbers of a segment to those who wait, in their order, and returns how many. The

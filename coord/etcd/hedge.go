@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -83,7 +84,7 @@ func ask[T any](ctx context.Context, p *pace, repeat bool,
 		case r := <-results:
 			pending--
 			switch {
-			case r.err == nil || !transient(r.err) || ctx.Err() != nil:
+			case r.err == nil || !etcdclient.Transient(r.err) || ctx.Err() != nil:
 				if sent > 1 && errors.Is(r.err, context.DeadlineExceeded) {
 					p.took(left / time.Duration(sent)) // nobody has answered
 				}

@@ -2,18 +2,13 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/etcdclient"
@@ -101,40 +96,11 @@ func request[T any](ctx context.Context, st *store, repeat bool,
 ) (answer T, sent int, err error) {
 	st.reconnect.Before(st.client)
 	answer, sent, err = ask(ctx, &st.pace, repeat, do)
-	if err != nil && transient(err) {
+	if err == nil {
+		return answer, sent, nil
+	}
+	if etcdclient.Transient(err) {
 		st.reconnect.Failed()
 	}
-	return answer, sent, st.explain(ctx, err)
-}
-
-// transient reports whether an error may be gone with the next try.
-func transient(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	var server rpctypes.EtcdError
-	if errors.As(err, &server) {
-		return server.Code() == codes.Unavailable || server.Code() == codes.DeadlineExceeded
-	}
-	s, ok := status.FromError(err)
-	return ok && (s.Code() == codes.Unavailable || s.Code() == codes.DeadlineExceeded)
-}
-
-// explain adds what an error of the client leaves out.
-func (st *store) explain(ctx context.Context, err error) error {
-	if why := etcdclient.Denied(err, string(st.keys)); why != "" {
-		return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, why, err)
-	}
-	if why := etcdclient.Full(err); why != "" {
-		return fmt.Errorf("%s: %w", why, err)
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "),
-			err, etcdclient.Trouble(ctx, st.client))
-	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err,
-			etcdclient.Trouble(ctx, st.client))
-	}
-	return err
+	return answer, sent, etcdclient.Explain(ctx, st.client, string(st.keys), coord.ErrInvalid, err)
 }

@@ -55,7 +55,8 @@ func printIDs(url string) error {
 	if err != nil {
 		return err
 	}
-	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: workers}}})
+	lease := coord.LeaseConfig{WorkerIDs: coord.Range{Count: workers}}
+	g, err := core.New(ctx, c, core.Config{Lease: lease})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func TestBadOptions(t *testing.T) {
 		_, err := New(c, file, Options{Window: window})
 		return err
 	}
+	without := coordtest.NewFake(coordtest.FakeConfig{}).Client()
 	_, empty := open("memory://h?state=", "")
 	_, two := open("memory://h?state=/a", "/b")
 	for says, err := range map[string]error{
@@ -40,7 +41,7 @@ func TestBadOptions(t *testing.T) {
 			time.Millisecond),
 		"Window is 1h0m0s; 300ms to 1m0s": made(remote, "f",
 			time.Hour),
-		"has no state file: its grants cannot":                                made(coordtest.NewFake(coordtest.FakeConfig{}).Client(), "f", 0),
+		"has no state file: its grants cannot":                                made(without, "f", 0),
 		"has no state file: its grants cannot ":                               made(nil, "f", 0),
 		"option state is empty; name a file, or leave the option out":         empty,
 		`is "/a", and State is "/b"; name the file in one place, or the same`: two,

@@ -22,6 +22,7 @@ const (
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
+		Driver: "mysql", Title: "the MySQL database",
 		Now: mysqldb.Now, Number: number, Lineage: mysqldb.Lineage,
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
 		// A lock is not in the log. Without a binary log others see a transaction before it is on

@@ -2,17 +2,25 @@ package mysql
 
 import (
 	"database/sql"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
+
+func init() {
+	for _, name := range mysqldb.Scheme.All() {
+		driver.Register(name, local.Opener(open))
+	}
+}
+
+// open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.
+var open = sqlstore.Opener(mysqldb.Scheme, dialect(), mysqldb.Open)
 
 const (
 	// MinTTL is the shortest TTL.
@@ -58,31 +66,15 @@ type Options struct {
 //
 // Acquire makes three round trips, or two where the identity's last worker ID can be had at
 // once, however many worker IDs are held. Renew makes one.
-type Coordinator struct {
-	*protocol.Coordinator
-	db *mysqldb.DB
-}
+type Coordinator struct{ *sqlstore.Coordinator }
 
 // New returns a coordinator for a namespace of the database that a pool is connected to, which
 // was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
-	return newIn(&mysqldb.DB{Pool: pool}, nil, namespace, opts)
-}
-
-// newIn is New for a server of which it may be known where it is.
-func newIn(d *mysqldb.DB, place []string, namespace string, opts Options) (*Coordinator, error) {
-	if err := d.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
-	}
-	c, err := sqlstore.New(d, dialect(), "mysql", "the MySQL database", namespace, place,
-		sqlstore.Options(opts))
+	c, err := sqlstore.New(&mysqldb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	return &Coordinator{c, d}, nil
+	return &Coordinator{c}, nil
 }
-
-// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
-// that was passed to [New] as it is.
-func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.db.Close()) }

@@ -13,7 +13,10 @@ import (
 
 func TestBadURL(t *testing.T) {
 	sqltest.BadURLs(t, "mysql")
-	drivertest.BadURLs(t, map[string]string{"mysql://u:secret@h,i/db?namespace=ns": "there are 2 hosts; give the one that is written to, or a name that leads there"})
+	drivertest.BadURLs(t, map[string]string{
+		"mysql://u:secret@h,i/db?namespace=ns": "there are 2 hosts; give the one that is written to, " +
+			"or a name that leads there",
+	})
 }
 
 func TestOpen(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -19,7 +20,8 @@ func TestLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seconds string
-	if err := opened.(*Coordinator).db.Pool.QueryRowContext(drivertest.Within(t),
+	pool := opened.(*sqlstore.Coordinator).DB.(*mysqldb.DB).Pool
+	if err := pool.QueryRowContext(drivertest.Within(t),
 		"SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
 		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, mysqldb.LockWait)
 	}

@@ -10,6 +10,7 @@ import (
 // dialect is that of PostgreSQL 12 and later.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
+		Driver: "postgres", Title: "the PostgreSQL database",
 		Now: pgdb.Now,
 		// What is safe on the server's disk. A standby has no such position, and says so.
 		Number:  "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",

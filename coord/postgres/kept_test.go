@@ -33,7 +33,8 @@ func TestSynchronous(t *testing.T) {
 		d.Exec(t, "CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, "+
 			"current_setting('client_min_messages') AS messages WHERE false")
 		d.Exec(t, `CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-$$BEGIN INSERT INTO levels VALUES (current_setting('synchronous_commit'), current_setting('client_min_messages')); RETURN NEW; END$$`)
+$$BEGIN INSERT INTO levels VALUES (current_setting('synchronous_commit'),
+current_setting('client_min_messages')); RETURN NEW; END$$`)
 		d.Exec(t, "CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE "+
 			"FUNCTION note()")
 		drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))

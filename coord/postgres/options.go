@@ -1,23 +1,27 @@
 package postgres
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"slices"
-	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
+
+func init() {
+	for _, name := range pgdb.Scheme.All() {
+		driver.Register(name, local.Opener(open))
+	}
+}
+
+// open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.
+var open = sqlstore.Opener(pgdb.Scheme, dialect(), pgdb.Open)
 
 const (
 	// MinTTL is the shortest TTL.
@@ -62,10 +66,7 @@ type Options struct {
 //
 // Acquire makes three round trips, or two where the identity's last worker ID can be had at
 // once, however many worker IDs are held. Renew makes one.
-type Coordinator struct {
-	*protocol.Coordinator
-	db *pgdb.DB
-}
+type Coordinator struct{ *sqlstore.Coordinator }
 
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
 // with which the server confirms a commit that its standby may not have, that text is UTF-8
@@ -77,34 +78,9 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
-	return newIn(&pgdb.DB{Pool: pool}, namespace, opts)
-}
-
-func newIn(d *pgdb.DB, namespace string, opts Options) (*Coordinator, error) {
-	if err := d.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
-	}
-	c, err := sqlstore.New(d, dialect(), "postgres", "the PostgreSQL database", namespace,
-		placeOf(d.Pool.Config().ConnConfig), sqlstore.Options(opts))
+	c, err := sqlstore.New(&pgdb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	return &Coordinator{c, d}, nil
+	return &Coordinator{c}, nil
 }
-
-// placeOf is where a namespace lives: what selects another schema is part of it.
-func placeOf(c *pgx.ConnConfig) []string {
-	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
-	for _, f := range c.Fallbacks {
-		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
-			hosts = append(hosts, h)
-		}
-	}
-	slices.Sort(hosts)
-	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"],
-		c.RuntimeParams["options"])
-}
-
-// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
-// that was passed to [New] as it is.
-func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.db.Close()) }

@@ -63,7 +63,8 @@ func FuzzWorker(f *testing.F) {
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
 		"static://?worker=7",
-		"static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s&horizon=4s&renew=2s", "static://h?worker=7",
+		"static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s" +
+			"&horizon=4s&renew=2s", "static://h?worker=7",
 		"static:///p?worker=7", "static://u@?worker=7", "static://?worker=7&count=0",
 		"static://?worker=7&fresh=yes", "static://?worker=7&worker=8",
 		"static://?worker=2147483647&count=2",

@@ -50,7 +50,8 @@ func openURL(t *testing.T, m machine, rawURL string) (*Coordinator, error) {
 func TestURL(t *testing.T) {
 	m := testMachine("web-3.web.default.svc.cluster.local")
 	c, err := openURL(t, m,
-		"static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s&horizon=4s&renew=2s")
+		"static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s"+
+			"&horizon=4s&renew=2s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ import (
 const manifests = "../kubernetes/serve/unalike.yaml"
 
 // head stands above it.
-const head = `# unalike serve in Kubernetes: kubectl apply -f unalike.yaml. It is what the chart in deploy/helm
+const head = "# unalike serve in Kubernetes: kubectl apply -f unalike.yaml. " +
+	"It is what the chart in deploy/helm" + `
 # makes without any values: go test -C deploy/tools -run TestManifests -update .
 `
 
@@ -145,7 +146,8 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(manifests, []byte(head+text), 0o644); err != nil { //nolint:gosec // it is no secret
+		//nolint:gosec // it is no secret
+		if err := os.WriteFile(manifests, []byte(head+text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

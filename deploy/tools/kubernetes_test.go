@@ -34,7 +34,8 @@ func newCluster(t *testing.T) *cluster {
 	fulltest.Long(t, "the API server of Kubernetes takes seconds to start")
 	s := kubetest.Shared(t)
 	c := &cluster{s, s.Namespace(t)}
-	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted","pod-security.kubernetes.io/enforce-version":"latest"}}}`
+	patch := `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted",
+		"pod-security.kubernetes.io/enforce-version": "latest"}}}`
 	if code, b := s.Do(http.MethodPatch, "/api/v1/namespaces/"+c.namespace,
 		"application/merge-patch+json", []byte(patch)); code != http.StatusOK {
 		t.Fatalf("%d %s", code, b)

@@ -48,7 +48,9 @@ func TestReleaseDryRun(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // it is no secret
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(read(t, filepath.Join(repository, file))), 0o755); err != nil { //nolint:gosec // it is run
+		text := read(t, filepath.Join(repository, file))
+		//nolint:gosec // it is run
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

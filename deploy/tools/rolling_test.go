@@ -190,7 +190,9 @@ func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *
 		work.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				// Whatever repeats a request by itself does not do so with these.
-				resp, err := client.Post(url+"/v1/generators/default/ids?count=1", "text/plain", http.NoBody) //nolint:noctx // it has a timeout
+				//nolint:noctx // it has a timeout
+				resp, err := client.Post(url+"/v1/generators/default/ids?count=1", "text/plain",
+					http.NoBody)
 				if err != nil {
 					t.Errorf("caller %d: %v", n, err)
 					return

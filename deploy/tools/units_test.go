@@ -78,13 +78,16 @@ func TestUnitServes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	state := filepath.Join(folder, "unalike")
-	if err := firstOf(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700), os.Chown(state, user, user)); err != nil { //nolint:gosec // another user reads it
+	//nolint:gosec // another user reads it
+	if err := firstOf(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700),
+		os.Chown(state, user, user)); err != nil {
 		t.Fatal(err)
 	}
 	config := filepath.Join(folder, "serve.yaml")
 	text := strings.Replace(read(t, filepath.Join(unitsIn, "serve.yaml")), "127.0.0.1:8081",
 		"127.0.0.1:0", 1)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+	//nolint:gosec // another user reads it
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{
@@ -95,7 +98,8 @@ func TestUnitServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = told.Close() }()
-	if err := os.Chmod(filepath.Join(folder, "notify"), 0o777); err != nil { //nolint:gosec // another user writes to it
+	//nolint:gosec // another user writes to it
+	if err := os.Chmod(filepath.Join(folder, "notify"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	// What ProtectSystem=strict, StateDirectory, DynamicUser, NoNewPrivileges, CapabilityBoundingSet

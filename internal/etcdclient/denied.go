@@ -6,9 +6,9 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// Denied says why a cluster refuses the user of a client that works with keys under a prefix, for
+// denied says why a cluster refuses the user of a client that works with keys under a prefix, for
 // which trying again cannot help; empty: err is another error.
-func Denied(err error, prefix string) string {
+func denied(err error, prefix string) string {
 	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return "the etcd user may not read and write keys under " + prefix + "; grant it a role that may"

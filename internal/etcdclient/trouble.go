@@ -25,11 +25,11 @@ var foreign = []string{
 	"does not look like a TLS handshake", "handshake failed: EOF",
 }
 
-// Trouble tells what is wrong with the connection of a client whose call got no answer, in
+// trouble tells what is wrong with the connection of a client whose call got no answer, in
 // brackets, or is empty: the client waits for a connection and then only says that time is up.
 // It asks for something that costs nothing, at most for 100 ms, also after ctx has ended, and
 // without waiting for a connection.
-func Trouble(ctx context.Context, client *clientv3.Client) string {
+func trouble(ctx context.Context, client *clientv3.Client) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortLook)
 	defer cancel()
 	_, err := pb.NewKVClient(client.ActiveConnection()).Range(ctx,

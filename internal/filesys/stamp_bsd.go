@@ -22,8 +22,12 @@ func StampOf(f *os.File) (s Stamp, ok bool, _ error) {
 	if !ok {
 		return s, false, nil
 	}
-	changed := time.Unix(int64(st.Ctimespec.Sec), int64(st.Ctimespec.Nsec))                                           //nolint:unconvert // 32 bits on some machines
-	return Stamp{Device: uint64(st.Dev), Inode: uint64(st.Ino), Links: uint64(st.Nlink), Changed: changed}, true, nil //nolint:unconvert // likewise
+	//nolint:unconvert // 32 bits on some machines
+	changed := time.Unix(int64(st.Ctimespec.Sec), int64(st.Ctimespec.Nsec))
+	//nolint:unconvert // likewise
+	return Stamp{
+		Device: uint64(st.Dev), Inode: uint64(st.Ino), Links: uint64(st.Nlink), Changed: changed,
+	}, true, nil
 }
 
 // BootID returns a name of this run of the machine's system; empty: there is none.

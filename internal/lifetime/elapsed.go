@@ -5,7 +5,8 @@ import "time"
 // Now is a reading of the machine's clock for measuring how much time passes. It tells
 // nobody what time it is: that is up to clocks that can be set, and replaced in tests.
 func Now() time.Time {
-	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
+	//nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
+	return time.Now()
 }
 
 // Since is how much time has passed since a reading of [Now].

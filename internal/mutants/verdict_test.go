@@ -69,7 +69,10 @@ func TestUsable(t *testing.T) {
 		want string // what the answer contains; the test can notice if ""
 	}{
 		{name: "passed", res: result{output: "--- PASS: TestX (0.00s)\nPASS\n"}},
-		{name: "a part skipped", res: result{output: "    --- SKIP: TestX/a (0.00s)\n--- PASS: TestX (0.00s)\n"}},
+		{
+			name: "a part skipped",
+			res:  result{output: "    --- SKIP: TestX/a (0.00s)\n--- PASS: TestX (0.00s)\n"},
+		},
 		{
 			name: "no such test", res: result{output: "testing: warning: no tests to run\nPASS\n"},
 			want: "there is no p.TestX",

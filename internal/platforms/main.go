@@ -82,7 +82,9 @@ func check(folder, platform string) ([]error, error) {
 // list returns the packages of a module, with their tests and all that they import, which comes
 // first.
 func list(folder, system, arch string) ([]*listed, error) {
-	cmd := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./...") //nolint:noctx // it takes a second
+	//nolint:noctx // it takes a second
+	cmd := exec.Command("go", "list", "-deps", "-test",
+		"-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./...")
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
 	var stderr bytes.Buffer

@@ -17,7 +17,7 @@ func TestForgets(t *testing.T) {
 	limit := int64((2*time.Minute + time.Second).Milliseconds())
 	for name, tt := range map[string]struct {
 		// and then it is declared new
-		before func(t *testing.T, server *memstore.Server, c *protocol.Coordinator, st *tapped)
+		before func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped)
 		init   bool
 		floor  bool
 	}{
@@ -25,7 +25,9 @@ func TestForgets(t *testing.T) {
 			func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true,
 			false,
 		},
-		"made, and nothing was granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, st *tapped) {
+		"made, and nothing was granted": {func(t *testing.T, _ *memstore.Server,
+			c *protocol.Coordinator, st *tapped,
+		) {
 			st.tap = failing("commit")
 			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
 				t.Fatal(g, err)
@@ -37,7 +39,9 @@ func TestForgets(t *testing.T) {
 				t.Fatal(g)
 			}
 		}, false, true},
-		"a holder has shown what was forgotten": {func(t *testing.T, server *memstore.Server, c *protocol.Coordinator, st *tapped) {
+		"a holder has shown what was forgotten": {func(t *testing.T, server *memstore.Server,
+			c *protocol.Coordinator, st *tapped,
+		) {
 			holder, _ := tap(t, server, nil, forgets)
 			if err := holder.Init(t.Context(), space); err != nil {
 				t.Fatal(err)

@@ -111,7 +111,8 @@ func (h *holding) once(ctx context.Context,
 			Ask{Token: h.g.Token, Share: coord.Range{First: h.g.WorkerID, Count: 1}}); err != nil {
 			//mutant:unrecorded
 			if errors.Is(err, ErrUnrecorded) { // an acquisition makes it again, and this does not
-				err = fmt.Errorf("%w: %v", coord.ErrLeaseLost, err) //nolint:errorlint // it is not invalid any more
+				//nolint:errorlint // it is not invalid any more
+				err = fmt.Errorf("%w: %v", coord.ErrLeaseLost, err)
 			}
 			return false, err
 		}

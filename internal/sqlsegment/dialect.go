@@ -3,6 +3,7 @@ package sqlsegment
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -79,21 +80,33 @@ func (t table) String() string { return strings.TrimPrefix(t.schema+"."+t.name, 
 // metaName is the name of our own table.
 const metaName = "unalike_meta"
 
-// write fills in what a text leaves open, in one go: what a value contains is left as it is. Pairs
-// are the names of values and the values.
-func (s *Store) write(text string, pairs ...string) string {
+// values are what a text leaves open, by name: texts, numbers and expressions.
+type values map[string]any
+
+// expression is a value that is written as it is.
+type expression string
+
+// write fills in what a text leaves open, in one go: what a value contains is left as it is.
+func (s *Store) write(text string, v values) string {
 	d := &s.dialect
-	names := append([]string{
+	pairs := []string{
 		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
 		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates,
 		"{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
-		"$ALL", s.text(s.table.name), "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name),
-	}, pairs...)
-	return strings.NewReplacer(names...).Replace(text)
+		"$ALL", d.Text(s.table.name), "$SCHEMA", d.Text(s.table.schema), "$TABLE", d.Text(s.table.name),
+	}
+	for name, value := range v {
+		literal := fmt.Sprint(value)
+		if text, ok := value.(string); ok {
+			literal = d.Text(text)
+		}
+		pairs = append(pairs, name, literal)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // schemaText is the statement that makes the table.
-func (s *Store) schemaText() string { return s.write(s.dialect.Schema) }
+func (s *Store) schemaText() string { return s.write(s.dialect.Schema, nil) }
 
 // grants gives a user the rights that a program needs, as comments: only who runs it knows the
 // user.
@@ -101,7 +114,7 @@ func (s *Store) grants() string {
 	right := func(table string) string {
 		return "-- GRANT SELECT, INSERT, UPDATE ON " + table + " TO user;"
 	}
-	return right(s.write("{table}")) + "\n" + right(s.write("{meta}"))
+	return right(s.write("{table}", nil)) + "\n" + right(s.write("{meta}", nil))
 }
 
 // Schema is the statement that makes a table; empty: the default one. A name that is none gives an

@@ -17,7 +17,6 @@ type given struct {
 type floor struct {
 	last    int64
 	returns int
-	below   bool // a range was refused, because it began at or below last
 }
 
 // floor is that of a tag.
@@ -38,14 +37,12 @@ func (g *given) note(tag string, r segment.Range, before floor) error {
 	defer g.mu.Unlock()
 	now := g.tags[tag]
 	if r.First <= before.last && now.returns == before.returns {
-		now.below = true
-		g.tags[tag] = now
 		return &segment.WentBackError{Tag: tag, Got: r, Above: before.last}
 	}
 	if g.tags == nil {
 		g.tags = map[string]floor{}
 	}
-	g.tags[tag] = floor{max(now.last, r.Last), now.returns, false}
+	g.tags[tag] = floor{max(now.last, r.Last), now.returns}
 	return nil
 }
 
@@ -54,6 +51,6 @@ func (g *given) back(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if f, ok := g.tags[tag]; ok && f.last == r.Last {
-		g.tags[tag] = floor{r.First - 1, f.returns + 1, f.below}
+		g.tags[tag] = floor{r.First - 1, f.returns + 1}
 	}
 }

@@ -85,8 +85,7 @@ func (s *Store) record(tag, here string, stamp int64) string {
 		key += ":" + tag
 	}
 	return s.write("INSERT INTO {meta} (name, identity, stamp) VALUES ($NAME, $HERE, $STAMP) "+
-		s.dialect.Replaced,
-		"$NAME", s.text(key), "$HERE", s.text(here), "$STAMP", num(stamp))
+		s.dialect.Replaced, values{"$NAME": key, "$HERE": here, "$STAMP": stamp})
 }
 
 // raised is the statement that adds to every tag, if no stamp is given or that is the one recorded
@@ -98,7 +97,7 @@ func (s *Store) raised(by, stamp int64) string {
 	}
 	return s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST "+
 		"THEN $BOUND ELSE max_id + $BY END "+where+" {all}",
-		"$MOST", num(max(0, bound-by)), "$BOUND", num(bound), "$BY", num(by), "$STAMP", num(stamp))
+		values{"$MOST": max(0, bound-by), "$BOUND": bound, "$BY": by, "$STAMP": stamp})
 }
 
 // skip adds to every tag what may be missing here, and says that all are on this server. Of several
@@ -108,7 +107,7 @@ func (s *Store) skip(ctx context.Context, tag string, r row, was mark) error {
 	stamp := newStamp(was, r.base, r.own)
 	now, err := s.readBy(ctx, tag,
 		s.write("UPDATE {meta} SET identity = $HERE, stamp = $STAMP WHERE name = $ALL AND stamp = $WAS",
-			"$HERE", s.text(r.here), "$STAMP", num(stamp), "$WAS", num(r.base.stamp)),
+			values{"$HERE": r.here, "$STAMP": stamp, "$WAS": r.base.stamp}),
 		s.raised(s.opts.Skip, stamp))
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (s *Store) look(ctx context.Context) error {
 		warnings = append(warnings, fmt.Sprintf("table %s cannot be made beside table %v, so that a "+
 			"program that starts after a failover does not notice that ranges may be missing: %v; have "+
 			"somebody run: %s",
-			metaName, s.table, without, s.write(s.dialect.Meta)))
+			metaName, s.table, without, s.write(s.dialect.Meta, nil)))
 		found.base = mark{identity: found.here}
 	}
 	s.adopt("", found.base)
@@ -213,9 +212,9 @@ func (s *Store) look(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context) (f finding, without, err error) {
 	f, err = s.find(ctx, true)
 	if s.lacks(err) || err == nil && f.base.identity == "" {
-		_, err = s.transact(ctx, true, s.write(s.dialect.Meta),
+		_, err = s.transact(ctx, true, s.write(s.dialect.Meta, nil),
 			s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+
-				s.dialect.Ignored))
+				s.dialect.Ignored, nil))
 		if err == nil || s.db.Class(err) == sqldb.Duplicate || s.db.Class(err) == sqldb.Race {
 			f, err = s.find(ctx, true)
 		}
@@ -255,7 +254,7 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 			" UNION ALL SELECT 'newest', '', " + plain("CAST(COALESCE(MAX(stamp), 0) AS CHAR(20))") +
 			" FROM {meta}"
 	}
-	rows, err := s.transact(ctx, false, s.write(text))
+	rows, err := s.transact(ctx, false, s.write(text, nil))
 	if err != nil {
 		return f, err
 	}
@@ -281,8 +280,7 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 		}
 	}
 	if types == 0 {
-		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s",
-			segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants())
+		return f, s.missing()
 	}
 	return f, nil
 }

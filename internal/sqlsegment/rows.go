@@ -42,7 +42,7 @@ func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row
 			recorded = strings.Join(parts, ", ")
 		}
 		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 "+
-			"ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
+			"ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", values{"$TAG": tag})
 		return s.transact(ctx, len(before) > 0, append(before, last)...)
 	})
 	switch {
@@ -129,7 +129,7 @@ func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) 
 	if err := segment.CheckTag(tag); err != nil {
 		return t, err
 	}
-	all, err := s.tags(ctx, "WHERE biz_tag = "+s.text(tag))
+	all, err := s.tags(ctx, "WHERE biz_tag = $TAG", tag)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
 	}
@@ -140,13 +140,14 @@ func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) 
 }
 
 // Tags implements [segment.Store].
-func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags(ctx, "") }
+func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags(ctx, "", "") }
 
-// tags lists tags.
-func (s *Store) tags(ctx context.Context, some string) (all []segment.Tag, err error) {
+// tags lists some tags, or all.
+func (s *Store) tags(ctx context.Context, some, tag string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
 		rows, err := s.transact(ctx, false,
-			s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some))
+			s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some,
+				values{"$TAG": tag}))
 		if err != nil {
 			return err
 		}
@@ -181,8 +182,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		_, err := s.transact(ctx, true,
 			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, "+
 				"$STEP, $WHAT)",
-				"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT",
-				s.text(t.Description)))
+				values{"$TAG": t.Name, "$NEXT": t.Next, "$STEP": t.Step, "$WHAT": t.Description}))
 		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}
@@ -200,7 +200,7 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 			return err
 		}
 		_, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG",
-			"$STEP", num(step), "$TAG", s.text(tag)))
+			values{"$STEP": step, "$TAG": tag}))
 		return err
 	})
 }
@@ -216,8 +216,8 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		}
 		// The row stays locked until it is read: nobody has taken a range in between.
 		r, err := s.readBy(ctx, tag, s.write(
-			"UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG",
-			s.text(tag)))
+			"UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO",
+			values{"$TO": to, "$TAG": tag}))
 		switch {
 		case err != nil:
 			return err

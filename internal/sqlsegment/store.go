@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,9 +131,6 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 }
 
 func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := s.stillBelow(ctx, tag); err != nil {
-		return segment.Range{}, err
-	}
 	for range tries {
 		floor := s.given.floor(tag)
 		r, done, err := s.ask(ctx, tag, step)
@@ -157,24 +153,6 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 		"a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
 }
 
-// stillBelow returns an error while the next number of a tag is not above what was handed out here,
-// if that was so before. Taking a range to find out would raise it, until it is above these and not
-// above what others have.
-func (s *Store) stillBelow(ctx context.Context, tag string) error {
-	f := s.given.floor(tag)
-	if !f.below {
-		return nil
-	}
-	row, err := s.readBy(ctx, tag)
-	if err == nil && row.next <= f.last {
-		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{
-			Tag: tag,
-			Got: segment.Range{First: row.next, Last: row.next}, Above: f.last,
-		}))
-	}
-	return err
-}
-
 // forever is how many microseconds a statement may wait for a call without an end.
 const forever = int64(24 * time.Hour / time.Microsecond)
 
@@ -184,12 +162,14 @@ const forever = int64(24 * time.Hour / time.Microsecond)
 func (s *Store) ask(ctx context.Context, tag string,
 	step int64,
 ) (r segment.Range, done bool, err error) {
-	was, size, wait := s.expected(tag), "step", forever
+	was, wait := s.expected(tag), forever
+	var size any = expression("step")
 	if step > 0 {
-		size = num(step)
+		size = step
 	}
 	if end, ends := ctx.Deadline(); ends {
-		wait = max(0, time.Until(end).Microseconds()) //nolint:forbidigo // how long a call may take is no matter of ticks
+		//nolint:forbidigo // how long a call may take is no matter of ticks
+		wait = max(0, time.Until(end).Microseconds())
 	}
 	rows, err := s.run(func(meta bool) ([][]string, error) {
 		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND " +
@@ -200,9 +180,10 @@ func (s *Store) ask(ctx context.Context, tag string,
 				update += " AND COALESCE((SELECT stamp FROM {meta} WHERE name = " + name + "), 0) <= $STAMP"
 			}
 		}
-		return s.changed(ctx, false, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST",
-			num(segment.MaxStep), "$WAIT", num(wait),
-			"$TAG", s.text(tag), "$IDENTITY", s.text(was.identity), "$STAMP", num(was.stamp))
+		return s.changed(ctx, false, update, values{
+			"$SIZE": size, "$BOUND": s.bound.Load(), "$MOST": int64(segment.MaxStep), "$WAIT": wait,
+			"$TAG": tag, "$IDENTITY": was.identity, "$STAMP": was.stamp,
+		})
 	})
 	if err != nil {
 		return r, false, err
@@ -268,11 +249,11 @@ func (s *Store) why(ctx context.Context, tag string) (row, error) {
 // changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what
 // [Dialect.Changed] says.
 func (s *Store) changed(ctx context.Context, once bool, update string,
-	pairs ...string,
+	v values,
 ) ([][]string, error) {
 	all := s.dialect.Changed(update)
 	for i, text := range all {
-		all[i] = s.write(text, pairs...)
+		all[i] = s.write(text, v)
 	}
 	if once {
 		return s.db.Once(ctx, statements(all))
@@ -290,9 +271,10 @@ func (s *Store) GiveBack(ctx context.Context, tag string,
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) error {
 		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND "+
-			"max_id = $FROM AND {identity} = $IDENTITY",
-			"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY",
-			s.text(s.expected(tag).identity), "$SIZE", "0")
+			"max_id = $FROM AND {identity} = $IDENTITY", values{
+			"$TO": unused.First, "$TAG": tag, "$FROM": unused.Last + 1,
+			"$IDENTITY": s.expected(tag).identity, "$SIZE": 0,
+		})
 		done = err == nil && rows[0][0] == "1"
 		return err
 	})
@@ -356,6 +338,12 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context) error) err
 	return s.explain(err)
 }
 
+// missing is the error of a table that is not there.
+func (s *Store) missing() error {
+	return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s",
+		segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants())
+}
+
 // explain adds what to do to an error of a server.
 func (s *Store) explain(err error) error {
 	if err == nil {
@@ -363,8 +351,7 @@ func (s *Store) explain(err error) error {
 	}
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
-		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s\n%w",
-			segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants(), err)
+		return fmt.Errorf("%w\n%w", s.missing(), err)
 	case sqldb.Misfit:
 		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it "+
 			"with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
@@ -379,10 +366,6 @@ func (s *Store) explain(err error) error {
 	}
 	return err
 }
-
-func (s *Store) text(v string) string { return s.dialect.Text(v) }
-
-func num(n int64) string { return strconv.FormatInt(n, 10) }
 
 // newStamp is one above those of some marks, which another program will hardly draw as well.
 func newStamp(above ...mark) (stamp int64) {

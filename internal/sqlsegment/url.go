@@ -13,33 +13,30 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Target is what a URL says.
-type Target struct {
-	sqldb.Server
-	Options Options
-}
-
-// Open makes a store, and what connect gives for it, from a URL. A server that cannot be reached is
-// no error yet.
-func Open[D DB](ctx context.Context, scheme sqldb.Scheme, u *driver.URL, d Dialect,
-	connect func(sqldb.Server) (D, error),
-) (*Store, error) {
-	t, err := parseURL(scheme, u)
-	if err != nil {
-		return nil, Invalid(u, err)
+// Register makes the names of a scheme known to [segment.Open]. It makes a store, and what connect
+// gives for it. A server that cannot be reached is no error yet.
+func Register[D DB](scheme sqldb.Scheme, d Dialect, connect func(sqldb.Server) (D, error)) {
+	open := func(ctx context.Context, u *driver.URL) (segment.Store, error) {
+		server, o, err := parseURL(scheme, u)
+		if err != nil {
+			return nil, Invalid(u, err)
+		}
+		db, err := connect(server)
+		if err != nil {
+			return nil, Invalid(u, err)
+		}
+		s, err := New(db, d, o)
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		if err := s.Look(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
 	}
-	db, err := connect(t.Server)
-	if err != nil {
-		return nil, Invalid(u, err)
+	for _, name := range scheme.All() {
+		segment.Register(name, open)
 	}
-	s, err := New(db, d, t.Options)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := s.Look(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
 }
 
 // Invalid returns an error about a URL as one that wraps [segment.ErrInvalidConfig].
@@ -50,17 +47,17 @@ func Invalid(u *driver.URL, err error) error {
 	return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 }
 
-func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
-	if t.Server, err = s.Server(u, "table="+DefaultTable); err != nil {
-		return t, err
+func parseURL(s sqldb.Scheme, u *driver.URL) (server sqldb.Server, o Options, err error) {
+	if server, err = s.Server(u, "table="+DefaultTable); err != nil {
+		return server, o, err
 	}
 	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"},
 		sqldb.ServerOptions...)...); err != nil {
-		return t, err
+		return server, o, err
 	}
-	t.Options.Logger, t.Options.Table = u.Logger, u.Option("table")
-	t.Options.RequireDurable, t.Options.Skip, err = ParseSafety(u)
-	return t, err
+	o.Logger, o.Table = u.Logger, u.Option("table")
+	o.RequireDurable, o.Skip, err = ParseSafety(u)
+	return server, o, err
 }
 
 // ParseSafety reads the options durable and failover, which all stores have.

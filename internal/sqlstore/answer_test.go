@@ -17,23 +17,44 @@ func TestBadAnswer(t *testing.T) {
 		Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
 		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test",
 	})
-	for says, tc := range map[string]struct {
+	for _, tc := range []struct {
+		says  string
 		rows  [][]string
 		final bool
 	}{
-		"the answer has 3 columns; it must have 8": {
-			[][]string{{"m", "0", "1"}}, false,
+		{"the answer has 3 columns; it must have 8", [][]string{{"m", "0", "1"}}, false},
+		{
+			`parsing "x": invalid syntax`,
+			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}},
+			false,
 		},
-		`parsing "x": invalid syntax`: {
-			[][]string{{"m", "0", "x", "0", "0", "1", "77", "here"}}, false,
+		{"the answer does not tell the server's time", [][]string{namespace}, false},
+		{
+			"the tables unalike_* have format 3 and this program reads format 2",
+			[][]string{{"m", "0", "1", "0", "0", "3", "77", "here"}},
+			true,
 		},
-		"the answer does not tell the server's time":                                 {[][]string{namespace}, false},
-		"the tables unalike_* have format 3 and this program reads format 2":         {[][]string{{"m", "0", "1", "0", "0", "3", "77", "here"}}, true},
-		`namespace "ns" has slots in unalike_slots and no row in unalike_namespaces`: {[][]string{moment, {"s", "1", "5", "2", "8", "0", slot, ""}}, true},
-		`the row of worker ID 2 of namespace "ns" in unalike_slots is damaged: it has the slot of ` +
-			`worker ID 1`: {[][]string{moment, namespace, {"s", "2", "5", "2", "8", "0", slot, ""}}, true},
-		`the row of worker ID 1 of namespace "ns" in unalike_slots is damaged: `: {[][]string{moment, namespace, {"s", "1", "5", "2", "8", "0", "{", ""}}, true},
-		`it is not overwritten: restore it from a backup`:                        {[][]string{moment, {"n", "0", "5", "1", "9", "0", "{", "here"}}, true},
+		{
+			`namespace "ns" has slots in unalike_slots and no row in unalike_namespaces`,
+			[][]string{moment, {"s", "1", "5", "2", "8", "0", slot, ""}},
+			true,
+		},
+		{
+			`the row of worker ID 2 of namespace "ns" in unalike_slots is damaged: it has the slot of ` +
+				`worker ID 1`,
+			[][]string{moment, namespace, {"s", "2", "5", "2", "8", "0", slot, ""}},
+			true,
+		},
+		{
+			`the row of worker ID 1 of namespace "ns" in unalike_slots is damaged: `,
+			[][]string{moment, namespace, {"s", "1", "5", "2", "8", "0", "{", ""}},
+			true,
+		},
+		{
+			`it is not overwritten: restore it from a backup`,
+			[][]string{moment, {"n", "0", "5", "1", "9", "0", "{", "here"}},
+			true,
+		},
 	} {
 		o, err := Options{Prefix: DefaultPrefix}.Resolve()
 		if err != nil {
@@ -43,9 +64,9 @@ func TestBadAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := s.Look(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), says) ||
+		if v, err := s.Look(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), tc.says) ||
 			errors.Is(err, coord.ErrInvalid) != tc.final {
-			t.Errorf("Look: %+v, %v; want an error that says %q, final %t", v, err, says, tc.final)
+			t.Errorf("Look: %+v, %v; want an error that says %q, final %t", v, err, tc.says, tc.final)
 		}
 		s.End()
 	}

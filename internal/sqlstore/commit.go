@@ -48,7 +48,7 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 		return protocol.Outcome{}, err
 	}
 	before := s.tallied()
-	all, err := s.db.Transact(ctx, true, statements)
+	a, err := s.transact(ctx, true, statements...)
 	switch s.db.Class(err) {
 	case sqldb.Race:
 		return protocol.Outcome{Conflict: protocol.ConflictElsewhere}, nil
@@ -58,10 +58,6 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	}
 	if err != nil {
 		return protocol.Outcome{}, s.explain(err)
-	}
-	a, err := s.read(all)
-	if err != nil {
-		return protocol.Outcome{}, err
 	}
 	now, err := s.viewOf(a, worker)
 	if err != nil {

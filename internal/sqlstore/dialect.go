@@ -26,6 +26,8 @@ type DB interface {
 
 // Dialect is what differs between the SQL of databases.
 type Dialect struct {
+	Driver, Title string // of the coordinator
+
 	Now     string // an expression: microseconds since 1970
 	Number  string // an expression: text that tells how many writes there were
 	Lineage string // an expression: text that names the server's history

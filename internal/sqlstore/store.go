@@ -15,7 +15,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	coorddriver "github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -66,33 +65,6 @@ func (o Options) Resolve() (Options, error) {
 			"underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
 	}
 	return o, nil
-}
-
-// New returns the coordinator of a namespace.
-func New(db DB, d Dialect, driver, title, namespace string, at []string,
-	o Options,
-) (*protocol.Coordinator, error) {
-	if err := coorddriver.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	o, err := o.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range o.Accept {
-		if !slices.ContainsFunc(d.Risks, func(r sqldb.Risk) bool { return r.Name == name }) {
-			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
-		}
-	}
-	place := ""
-	if len(at) > 0 {
-		place = coorddriver.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
-	}
-	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
-		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL,
-		MaxHorizon: MaxHorizon,
-		SkewBound:  o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
-	})
 }
 
 // NewStore returns the store of a namespace.
@@ -161,9 +133,15 @@ func (s *store) stmt(sql string, args ...any) Statement {
 	return Statement{SQL: s.names.Replace(sql), Args: append([]any{s.namespace}, args...)}
 }
 
-// query reads in one consistent look.
-func (s *store) query(ctx context.Context, sql string, args ...any) ([][]string, error) {
-	return s.db.Transact(ctx, false, []Statement{s.stmt(sql, args...)})
+// transact makes statements in one transaction, and reads what the last one tells.
+func (s *store) transact(ctx context.Context, write bool,
+	statements ...Statement,
+) (*answer, error) {
+	all, err := s.db.Transact(ctx, write, statements)
+	if err != nil {
+		return nil, err
+	}
+	return s.read(all)
 }
 
 // view is the statement that reads a worker ID, and with -1 the namespace alone.
@@ -188,41 +166,32 @@ func (s *session) look(ctx context.Context, worker int, write bool,
 	statements ...Statement,
 ) (*protocol.View, error) {
 	began := lifetime.Now()
-	all, err := s.db.Transact(ctx, write, statements)
-	if s.db.Class(err) == sqldb.NoTables {
+	a, err := s.transact(ctx, write, statements...)
+	switch {
+	case s.db.Class(err) == sqldb.NoTables:
 		return &protocol.View{}, nil
-	}
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	a, err := s.read(all)
-	if errors.Is(err, errHalf) { // nobody else may come to make the rest
+	case errors.Is(err, errHalf): // nobody else may come to make the rest
 		return nil, cmp.Or(s.makeTables(ctx, began), err)
-	}
-	if err != nil {
-		return nil, err
+	case err != nil:
+		return nil, s.explain(err)
 	}
 	return s.viewOf(a, worker)
 }
 
-// list prints worker IDs for SQL.
-func list(ids []int) string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = strconv.Itoa(id)
+// some reads the rows of some worker IDs.
+func (s *store) some(ctx context.Context, workers []int) (*answer, error) {
+	list := "-1"
+	for _, id := range workers {
+		list += "," + strconv.Itoa(id)
 	}
-	return " AND worker IN (" + strings.Join(append(out, "-1"), ",") + ")"
+	return s.transact(ctx, false, s.stmt(moment+slotRows+" AND worker IN ("+list+")"))
 }
 
 // Probe implements [protocol.Session].
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	all, err := s.query(ctx, moment+slotRows+list(workers))
+	a, err := s.some(ctx, workers)
 	if err != nil {
 		return nil, s.explain(err)
-	}
-	a, err := s.read(all)
-	if err != nil {
-		return nil, err
 	}
 	out := make([]protocol.Probe, len(workers))
 	for i, id := range workers {
@@ -243,11 +212,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 	for i, h := range holders {
 		ids[i] = h.Worker
 	}
-	all, err := s.query(ctx, moment+slotRows+list(ids))
-	if err != nil {
-		return nil
-	}
-	a, err := s.read(all)
+	a, err := s.some(ctx, ids)
 	if err != nil {
 		return nil
 	}
@@ -269,16 +234,12 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if slots {
 		sql += slotRows + ` ORDER BY worker`
 	}
-	all, err := s.query(ctx, sql)
+	a, err := s.transact(ctx, false, s.stmt(sql))
 	if s.db.Class(err) == sqldb.NoTables {
 		return &protocol.Listing{}, nil
 	}
 	if err != nil {
 		return nil, s.explain(err)
-	}
-	a, err := s.read(all)
-	if err != nil {
-		return nil, err
 	}
 	l := &protocol.Listing{Position: a.Position, Meta: a.meta}
 	for _, r := range a.rows {

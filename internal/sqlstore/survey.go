@@ -76,11 +76,7 @@ func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, e
 	if draws { //mutant:sql-confirms
 		statements = statements[1:]
 	}
-	all, err := s.db.Transact(ctx, true, statements)
-	if err != nil {
-		return nil, err
-	}
-	return s.read(all)
+	return s.transact(ctx, true, statements...)
 }
 
 // make makes the namespace, unless somebody else does, and makes a survey.
@@ -97,17 +93,12 @@ func (s *session) make(ctx context.Context, meta protocol.Meta,
 		return nil, false, err
 	}
 	stamp := newStamp()
-	all, err := s.db.Transact(ctx, true, []Statement{
+	a, err = s.transact(ctx, true,
 		s.stmt(`{insert} {namespaces} (namespace, made, version, stamp, record, lineage) SELECT $1,
   {now}, 1, $2, $3, {lineage} {present}`, stamp, record),
-		s.complete(meta.Capacity, stamp),
-		look,
-	})
+		s.complete(meta.Capacity, stamp), look)
 	if err != nil {
 		return nil, false, s.explain(err)
-	}
-	if a, err = s.read(all); err != nil {
-		return nil, false, err
 	}
 	now, _ := stored(a.meta)
 	return a, now == stamp, nil

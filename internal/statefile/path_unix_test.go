@@ -21,12 +21,14 @@ func TestPathThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := filepath.Join(dir, strings.Repeat("n", 300))
+	const circular = "the path leads through symbolic links that go in a circle; name another one"
 	for path, says := range map[string]string{
 		long:                         "and its last name 300; name a shorter one",
 		filepath.Join(long, "state"): "the path is too long: it has ",
-		"/" + strings.Repeat("n/", 9000) + "state": "the path is too long: it has 18006 bytes, and its last name 5; name a shorter one",
-		circle:                         "the path leads through symbolic links that go in a circle; name another one",
-		filepath.Join(circle, "state"): "the path leads through symbolic links that go in a circle; name another one",
+		"/" + strings.Repeat("n/", 9000) + "state": "the path is too long: it has 18006 bytes, " +
+			"and its last name 5; name a shorter one",
+		circle:                         circular,
+		filepath.Join(circle, "state"): circular,
 		filepath.Join(dir, "a\x00b"):   "there is a NUL byte in the path; no file can have such a name",
 	} {
 		err := Check(path)

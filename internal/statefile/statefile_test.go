@@ -58,14 +58,18 @@ func TestDecode(t *testing.T) {
 // What is not damaged, and not of this format, is said to be so.
 func TestDecodeOther(t *testing.T) {
 	first := `{"mark":1,"name":"a"}`
+	sum := sha256.Sum256([]byte(first))
+	earlier := fmt.Sprintf("test-state v1 %d %x\n%s\n", len(first), sum, first)
+	another := statefile.Format{Name: "another", Version: 2}
+	later := statefile.Format{Name: format.Name, Version: 3}
 	for text, want := range map[string]error{
-		"":                   statefile.ErrBlank,
-		"\n\n\x00\x00":       statefile.ErrBlank,
-		"x":                  statefile.ErrForeign,
-		"precious\nprecious": statefile.ErrForeign,
-		string(encoded(t, statefile.Format{Name: "another", Version: 2}, content{})):              statefile.ErrForeign,
-		string(encoded(t, statefile.Format{Name: format.Name, Version: 3}, content{})):            statefile.ErrVersion,
-		fmt.Sprintf("test-state v1 %d %x\n%s\n", len(first), sha256.Sum256([]byte(first)), first): statefile.ErrVersion,
+		"":                                     statefile.ErrBlank,
+		"\n\n\x00\x00":                         statefile.ErrBlank,
+		"x":                                    statefile.ErrForeign,
+		"precious\nprecious":                   statefile.ErrForeign,
+		string(encoded(t, another, content{})): statefile.ErrForeign,
+		string(encoded(t, later, content{})):   statefile.ErrVersion,
+		earlier:                                statefile.ErrVersion,
 	} {
 		var c content
 		if err := format.Decode([]byte(text), &c); !errors.Is(err, want) {

@@ -136,16 +136,19 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	mine, taken := s.last(tag)
-	if err := s.alive(ctx); err != nil || !taken || mine.Next != unused.Last+1 {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return false, err
+	}
+	defer end()
+	mine, taken := s.last(tag)
+	if !taken || mine.Next != unused.Last+1 {
+		return false, nil
 	}
 	after := mine
 	after.Next = unused.First
 	// The revision of the own take is compared: when this is done, that is so no more.
-	_, done, err := s.commit(ctx, tag, mine, after, false)
+	done, err := s.commit(ctx, tag, mine, after, false)
 	return done, err
 }
 
@@ -188,11 +191,11 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed",
 			segment.ErrInvalidConfig, t.Next)
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
+	defer end()
 	resp, err := s.client.Get(ctx, s.key(t.Name))
 	if err != nil {
 		return s.explain(ctx, err)
@@ -201,7 +204,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 	if len(resp.Kvs) > 0 {
 		return exists
 	}
-	_, done, err := s.commit(ctx, t.Name, entry{},
+	done, err := s.commit(ctx, t.Name, entry{},
 		entry{record: record{
 			Next: t.Next, Step: t.Step, Description: t.Description,
 			Cluster: clusterOf(resp.Header),
@@ -214,12 +217,12 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 
 // Tags implements [segment.Store].
 func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
-	// which leaves out lines
+	defer end()
+	// Keys that begin below a space are no tags; other versions have some for takers in line.
 	resp, err := s.client.Get(ctx, s.prefix+" ",
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
 	if err != nil {
@@ -238,11 +241,11 @@ func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) 
 	if err := segment.CheckTag(tag); err != nil {
 		return t, err
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.alive(ctx); err != nil {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
 		return t, err
 	}
+	defer end()
 	resp, err := s.client.Get(ctx, s.key(tag))
 	switch {
 	case err != nil:
@@ -270,46 +273,31 @@ func (s *Store) key(tag string) string { return s.prefix + tag }
 // clusterOf is the ID of the cluster that has answered.
 func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
-// alive returns an error if the store is closed or ctx has ended.
-func (s *Store) alive(ctx context.Context) error {
+// begin begins an operation: it returns a context that ends with the store as well, and what ends
+// the operation, or an error if the store is closed or ctx has ended.
+func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if s.done.Err() != nil {
-		return segment.ErrClosed
+		return ctx, nil, segment.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ctx, nil, context.Cause(ctx)
 	}
-	return nil
-}
-
-// bounded begins an operation: it returns a context that ends with the store as well.
-func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	s.reconnect.Before(s.client)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }
+	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// explain notes that a request has failed, and adds to the error why it was ended.
+// explain notes that a request has failed, and adds to the error what it leaves out, and why it was
+// ended.
 func (s *Store) explain(ctx context.Context, err error) error {
-	if err != nil {
-		s.reconnect.Failed()
-	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+	s.reconnect.Failed()
+	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	if why := etcdclient.Denied(err, s.prefix); why != "" {
-		return fmt.Errorf("%w: %s: %w", segment.ErrInvalidConfig, why, err)
+	err = etcdclient.Explain(ctx, s.client, s.prefix, segment.ErrInvalidConfig, err)
+	if errors.Is(err, segment.ErrInvalidConfig) || errors.Is(err, segment.ErrClosed) {
+		return err
 	}
-	if why := etcdclient.Full(err); why != "" {
-		return fmt.Errorf("etcd: %s: %w", why, err)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("etcd: no answer from %s in time: %w%s",
-			strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
-	}
-	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) &&
-		!strings.HasPrefix(err.Error(), "segment: ") {
-		return fmt.Errorf("etcd: %w", err)
-	}
-	return err
+	return fmt.Errorf("etcd: %w", err)
 }

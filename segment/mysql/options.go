@@ -8,6 +8,8 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 )
 
+func init() { sqlsegment.Register(mysqldb.Scheme, dialect(), mysqldb.Open) }
+
 // Options are the settings of [New] beyond the pool. The zero Options works.
 type Options struct {
 	// Table is the name of the table, or schema.table. Empty: leaf_alloc.
@@ -23,8 +25,8 @@ type Options struct {
 }
 
 // Store keeps the numbers in a table. It is safe for concurrent use, and one serves any number of
-// sequences. Make it with [New], or with segment.Open. It implements segment.Creator and
-// segment.Warner.
+// sequences. Make it with [New]; segment.Open makes the same from a URL. It implements
+// segment.Creator, segment.Advancer and segment.Warner.
 type Store struct{ *sqlsegment.Store }
 
 // New returns a store in the database that a pool is connected to, which was made with

@@ -9,6 +9,8 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 )
 
+func init() { sqlsegment.Register(pgdb.Scheme, dialect(), pgdb.Open) }
+
 // Options are the settings of [New] beyond the pool. The zero Options works.
 type Options struct {
 	// Table is the name of the table, or schema.table. Empty: leaf_alloc.
@@ -24,8 +26,8 @@ type Options struct {
 }
 
 // Store keeps the numbers in a table. It is safe for concurrent use, and one serves any number of
-// sequences. Make it with [New], or with segment.Open. It implements segment.Creator and
-// segment.Warner.
+// sequences. Make it with [New]; segment.Open makes the same from a URL. It implements
+// segment.Creator, segment.Advancer and segment.Warner.
 type Store struct{ *sqlsegment.Store }
 
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard with

@@ -64,7 +64,8 @@ func Open(s sqldb.Server) (*DB, error) {
 	if strings.HasPrefix(s.Scheme, Scheme.Alias) {
 		product = "MariaDB"
 	}
-	return &DB{pool, product + " at " + config.Addr, true}, nil
+	at := product + " at " + config.Addr
+	return &DB{pool, at, []string{config.Net, at, s.Database}, true}, nil
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for
@@ -113,7 +114,7 @@ func table(rows *sql.Rows) (all [][]string, columns int, err error) {
 }
 
 // Class says what an error means.
-func Class(err error) sqldb.Class {
+func (*DB) Class(err error) sqldb.Class {
 	if f, ok := errors.AsType[*sqldb.Fault](err); ok {
 		return f.Class
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -56,7 +57,8 @@ const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1
 type DB struct {
 	Pool  *sql.DB
 	At    string // what and where the server is; empty: that is not known
-	Owned bool   // Close closes the pool
+	place []string
+	Owned bool // Close closes the pool
 }
 
 // Check returns an error unless there is a pool.
@@ -167,9 +169,6 @@ func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
 // Text is a literal that is compared by the collation of what it is compared with.
 func Text(s string) string { return "_utf8mb4 " + quoted(s) }
 
-// Class says what an error means.
-func (d *DB) Class(err error) sqldb.Class { return Class(err) }
-
 // located adds to an error where the server is.
 func (d *DB) located(err error) error {
 	if err == nil || d.At == "" {
@@ -177,6 +176,9 @@ func (d *DB) located(err error) error {
 	}
 	return fmt.Errorf("%s: %w", d.At, err)
 }
+
+// Place is where the database is; none: that is not known.
+func (d *DB) Place() []string { return slices.Clone(d.place) }
 
 // Close closes the pool if it was made here.
 func (d *DB) Close() error {

@@ -3,10 +3,13 @@ package pgdb
 import (
 	"context"
 	"errors"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -95,34 +98,69 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 
 // send sends a message before that of a transaction, if there is one, and that with a COMMIT, which
 // is to be confirmed without a warning if something is written.
-func (d *DB) send(ctx context.Context, before, script string, write bool) ([][]string, error) {
+func (d *DB) send(ctx context.Context, before, script string,
+	write bool,
+) (rows [][]string, err error) {
+	defer func() { err = located(d.Pool, err) }()
 	conn, err := d.Pool.Acquire(ctx)
 	if err != nil {
-		return nil, located(d.Pool, err)
+		return nil, err
 	}
 	defer conn.Release() // which closes one that is within a transaction
 	c := conn.Conn().PgConn()
 	forget(c)
 	if before != "" {
-		if _, err := Send(ctx, c, before); err != nil {
-			return nil, located(d.Pool, err)
+		if _, err := exec(ctx, c, before); err != nil {
+			return nil, err
 		}
 	}
-	results, err := Send(ctx, c, script+"; COMMIT")
+	results, err := exec(ctx, c, script+"; COMMIT")
 	if err == nil && write {
 		err = confirmed(c)
 	}
 	if err != nil {
-		return nil, located(d.Pool, err)
+		return nil, err
 	}
-	return Rows(results[len(results)-2]), nil
+	return table(results[len(results)-2]), nil
+}
+
+// exec sends one message of several statements. After an error that the server has answered with,
+// the connection is as good as before.
+func exec(ctx context.Context, c *pgconn.PgConn, message string) ([]*pgconn.Result, error) {
+	results, err := c.Exec(ctx, message).ReadAll()
+	if err != nil && c.TxStatus() == 'E' {
+		_, _ = c.Exec(ctx, "ROLLBACK").ReadAll()
+	}
+	return results, err
+}
+
+// table is the rows of a result, as text; NULL is empty.
+func table(r *pgconn.Result) [][]string {
+	all := make([][]string, len(r.Rows))
+	for i, row := range r.Rows {
+		for _, value := range row {
+			all[i] = append(all[i], string(value))
+		}
+	}
+	return all
 }
 
 // Number is how much was written, as a position says it.
 func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-// Class says what an error means.
-func (d *DB) Class(err error) sqldb.Class { return Class(err) }
+// Place is where the database is: what selects another schema is part of it.
+func (d *DB) Place() []string {
+	c := d.Pool.Config().ConnConfig
+	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
+	for _, f := range c.Fallbacks {
+		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.Sort(hosts)
+	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"],
+		c.RuntimeParams["options"])
+}
 
 // closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
 const closeTime = time.Second

@@ -62,7 +62,7 @@ func (e oneLine) Error() string { return strings.Join(strings.Fields(e.err.Error
 func (e oneLine) Unwrap() error { return e.err }
 
 // Class says what an error means.
-func Class(err error) sqldb.Class {
+func (*DB) Class(err error) sqldb.Class {
 	if f, ok := errors.AsType[*sqldb.Fault](err); ok {
 		return f.Class
 	}

@@ -23,7 +23,8 @@ func Prepare(c *pgxpool.Config) {
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	if c.ShouldPing == nil {
 		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil //nolint:staticcheck // what became of a request whose answer is lost is found out, or does not matter
+			//nolint:staticcheck // a request whose answer is lost is found out, or does not matter
+			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil
 		}
 	}
 	next := c.ConnConfig.OnNotice

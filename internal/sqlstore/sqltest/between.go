@@ -7,14 +7,13 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 // newWith returns a coordinator whose tables have a prefix.
-func newWith(d *Database, namespace, prefix string) (*protocol.Coordinator, error) {
-	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, nil,
+func newWith(d *Database, namespace, prefix string) (*sqlstore.Coordinator, error) {
+	return sqlstore.New(d.DB, d.Dialect, namespace,
 		sqlstore.Options{Prefix: prefix, Accept: d.Accept})
 }
 

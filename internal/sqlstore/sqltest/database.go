@@ -19,7 +19,7 @@ import (
 
 // Database is one on a server of a test.
 type Database struct {
-	DB      sqlstore.DB
+	DB      sqlstore.Database
 	Dialect sqlstore.Dialect
 	Accept  []string
 	// SQL is for what is done by hand, by somebody with all rights.
@@ -61,15 +61,14 @@ func read[T any](tb testing.TB, d *Database, query string) (value T) {
 // New returns a coordinator that ends with the test, and its link to the database.
 func (d *Database) New(tb testing.TB, namespace string) (*protocol.Coordinator, *Link) {
 	tb.Helper()
-	l := &Link{DB: d.DB}
-	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, nil,
-		sqlstore.Options{Accept: d.Accept})
-	return drivertest.Closing(tb, c, err), l
+	l := &Link{Database: d.DB}
+	c, err := sqlstore.New(l, d.Dialect, namespace, sqlstore.Options{Accept: d.Accept})
+	return drivertest.Closing(tb, c, err).Coordinator, l
 }
 
 // Link is a connection to a database on which something can happen.
 type Link struct {
-	sqlstore.DB
+	sqlstore.Database
 	mu    sync.Mutex
 	trips int
 	left  int    // transactions until act is called; 0: it is not
@@ -94,7 +93,7 @@ func (l *Link) Transact(ctx context.Context, write bool,
 			act, l.acted, lost = l.act, true, l.act == nil
 		}
 	}
-	db := l.DB
+	db := l.Database
 	l.mu.Unlock()
 	if act != nil {
 		act()
@@ -111,10 +110,10 @@ func (l *Link) Transact(ctx context.Context, write bool,
 }
 
 // To has the link lead to another database of the same kind from now on.
-func (l *Link) To(db sqlstore.DB) {
+func (l *Link) To(db sqlstore.Database) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.DB = db
+	l.Database = db
 }
 
 // LoseNext loses the reply to the next transaction that writes.

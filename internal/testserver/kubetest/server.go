@@ -105,7 +105,11 @@ func StartOn(tb testing.TB, etcd string) *Server {
 		cmd.Stdout, cmd.Stderr = log, log
 		return cmd
 	}
-	s.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 30 * time.Second} //nolint:gosec // it is on this machine
+	//nolint:gosec // it is on this machine
+	s.http = &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+		Timeout:   30 * time.Second,
+	}
 	tb.Cleanup(s.http.CloseIdleConnections)
 	s.Restart(tb)
 	return s
@@ -190,8 +194,8 @@ func (s *Server) Token(tb testing.TB, namespace, account string) string {
 	tb.Helper()
 	b := s.Apply(tb, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
 		"application/json",
-		[]byte(
-			`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}}`))
+		[]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+			"spec": {"expirationSeconds": 3600}}`))
 	var got struct {
 		Status struct {
 			Token string `json:"token"`
@@ -212,7 +216,11 @@ func (s *Server) Client(tb testing.TB, token string,
 	if token == "" {
 		token = admin
 	}
-	base := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64} //nolint:gosec // it is on this machine
+	//nolint:gosec // it is on this machine
+	base := &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
+	}
 	tb.Cleanup(base.CloseIdleConnections)
 	return &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())

@@ -36,7 +36,8 @@ default_pool_size = 2
 ignore_startup_parameters = extra_float_digits
 `, s.Port, port)
 	file := filepath.Join(filepath.Dir(s.Dir), "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil { //nolint:gosec // another user reads it
+	//nolint:gosec // another user reads it
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		tb.Fatal(err)
 	}
 	proctest.Start(tb, s.Command(tb, program, file))

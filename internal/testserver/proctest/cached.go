@@ -33,7 +33,8 @@ func Cached(tb testing.TB, name string, build func(path string), programs ...str
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(cache, name+"-") //nolint:usetesting // on the file system of the cache, so that it can be renamed
+	//nolint:usetesting // on the file system of the cache, so that it can be renamed
+	dir, err := os.MkdirTemp(cache, name+"-")
 	if err != nil {
 		tb.Fatal(err)
 	}

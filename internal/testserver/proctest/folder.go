@@ -16,18 +16,21 @@ const longest = 60
 // it. Where the folder for temporary files is not so, it is another one.
 func Folder(tb testing.TB, prefix string) string {
 	tb.Helper()
-	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} { //nolint:usetesting // see below
+	//nolint:usetesting // see below
+	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
 		if !open(parent) || len(parent)+len(prefix) > longest {
 			continue
 		}
-		dir, err := os.MkdirTemp(parent, prefix) //nolint:usetesting // that of the test has a long path, and is closed to others
+		//nolint:usetesting // that of the test has a long path, and is closed to others
+		dir, err := os.MkdirTemp(parent, prefix)
 		if err != nil {
 			continue
 		}
 		tb.Cleanup(func() { _ = os.RemoveAll(dir) })
 		return dir
 	}
-	dir, err := os.MkdirTemp("", prefix) //nolint:usetesting // likewise, and the server says what is wrong with it
+	//nolint:usetesting // likewise, and the server says what is wrong with it
+	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		tb.Fatal(err)
 	}

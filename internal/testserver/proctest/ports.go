@@ -53,7 +53,8 @@ func FreePorts(tb testing.TB, n int) []int {
 // portsFolder is where each port that was given away has its lock file, for the tests of one user.
 func portsFolder(tb testing.TB) string {
 	tb.Helper()
-	folder := filepath.Join(os.TempDir(), fmt.Sprintf("unalike-ports-%d", os.Getuid())) //nolint:usetesting // shared by all tests
+	//nolint:usetesting // shared by all tests
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("unalike-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		tb.Fatal(err)
 	}

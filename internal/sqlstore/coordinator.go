@@ -1,0 +1,84 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
+)
+
+// Database is a [DB] that a coordinator has.
+type Database interface {
+	DB
+	// Check returns an error if the pool cannot be used.
+	Check() error
+	// Place is where the database is; none: that is not known.
+	Place() []string
+	// Close frees what was made for the coordinator.
+	Close() error
+}
+
+// Coordinator leases worker IDs of one namespace.
+type Coordinator struct {
+	*protocol.Coordinator
+	DB Database
+}
+
+// New returns the coordinator of a namespace. It contacts nobody.
+func New(db Database, d Dialect, namespace string, o Options) (*Coordinator, error) {
+	if err := db.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	}
+	if err := driver.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	o, err := o.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range o.Accept {
+		if !slices.ContainsFunc(d.Risks, func(r sqldb.Risk) bool { return r.Name == name }) {
+			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
+		}
+	}
+	place := ""
+	if at := db.Place(); len(at) > 0 {
+		place = driver.JoinPlace(d.Driver, append(at, o.Prefix, namespace)...)
+	}
+	c, err := protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
+		Driver: d.Driver, Place: place, Title: d.Title, Namespace: namespace, Lease: o.Lease,
+		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
+	})
+	return &Coordinator{c, db}, err
+}
+
+// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
+// that was made elsewhere as it is.
+func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.DB.Close()) }
+
+// Opener makes a coordinator, and what connect gives for it, from a URL. It contacts nobody.
+func Opener[D Database](s sqldb.Scheme, d Dialect,
+	connect func(sqldb.Server) (D, error),
+) driver.Opener {
+	return func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
+		t, err := Parse(s, u)
+		if err != nil {
+			return nil, err
+		}
+		db, err := connect(t.Server)
+		if err != nil {
+			return nil, u.Invalid(err)
+		}
+		c, err := New(db, d, t.Namespace, t.Options)
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return c, nil
+	}
+}
