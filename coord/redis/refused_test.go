@@ -40,8 +40,10 @@ func TestClientRefused(t *testing.T) {
 		"is nil":                  (*goredis.ClusterClient)(nil),
 		"Ring": closed(
 			goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
-		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
-		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
+		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{
+			single(func(*goredis.Options) {}),
+		},
+		"MaxRetries": single(func(o *goredis.Options) { o.MaxRetries = 0 }),
 		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
 			o.ContextTimeoutEnabled = false
 		}),

@@ -36,14 +36,10 @@ coord/lease_test.go
 coord/local/bad_test.go
 coord/mysql/url_test.go
 coord/postgres/kept_test.go
-coord/redis/refused_test.go
-coord/redis/stored_test.go
-coord/redis/url_test.go
 coord/static/example_test.go
 coord/static/fuzz_test.go
 coord/static/static_test.go
 coord/static/url_test.go
-coord/zk/example_test.go
 core/example_generator_test.go
 core/layout_example_test.go
 deploy/tools/chart_test.go
