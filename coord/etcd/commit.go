@@ -63,7 +63,6 @@ func (s *session) Commit(ctx context.Context,
 		return c.conflict(resp)
 	}
 	s.forget(c.lease)
-	s.checkRoom()
 	out = protocol.Outcome{
 		Position: resp.position(true), Done: true, Now: c.view(resp),
 		Lapsed: lapsed(ctx, alive),

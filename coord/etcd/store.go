@@ -29,7 +29,6 @@ type store struct {
 	reconnect etcdclient.Reconnect
 	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 	log       *slog.Logger
-	room      quotaCheck
 }
 
 // Open implements [protocol.Store].
