@@ -3,9 +3,13 @@ package etcd_test
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -41,9 +45,18 @@ func TestAttemptsGoOn(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	client := server.Client(t)
-	for n := 2; n <= 4; n++ {
-		i, ns := new(interrupter), rand.Text()
-		c := newCoordinator(t, server.Client(t, i.option()), ns)
+	for n := int32(2); n <= 4; n++ {
+		var left atomic.Int32 // calls that are answered
+		ns := rand.Text()
+		c := newCoordinator(t, server.Client(t, intercept(func(_ context.Context, _ string, _ any,
+			call func() error,
+		) error {
+			if left.Add(-1) < 0 {
+				return status.Error(codes.Unavailable, "down")
+			}
+			return call()
+		})), ns)
+		left.Store(math.MaxInt32)
 		if err := c.Init(within(t), space()); err != nil {
 			t.Fatal(err)
 		}
@@ -55,13 +68,13 @@ func TestAttemptsGoOn(t *testing.T) {
 			return len(resp.Leases)
 		}
 		before, req := leases(), request(capacity)
-		acted := i.before(n, func() { i.down = true })
+		left.Store(n - 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if g, err := c.Acquire(ctx, req); err == nil || !acted() {
+		if g, err := c.Acquire(ctx, req); err == nil {
 			t.Fatalf("Acquire that fails with call %d: %v", n, g)
 		}
-		i.setDown(false)
+		left.Store(math.MaxInt32)
 		mustAcquire(t, c, req)
 		resp, err := client.Get(within(t), "/unalike/"+ns+"/ticket")
 		if err != nil {
@@ -69,8 +82,7 @@ func TestAttemptsGoOn(t *testing.T) {
 		}
 		if tickets, made := resp.Kvs[0].Version, leases()-before; tickets != 1 || made != 1 {
 			t.Errorf("Acquire failed with call %d, and was made again: %d tickets and %d leases; "+
-				"want one each",
-				n, tickets, made)
+				"want one each", n, tickets, made)
 		}
 	}
 }

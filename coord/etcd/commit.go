@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -50,7 +49,7 @@ func (s *session) Commit(ctx context.Context,
 	defer cancel()
 	alive := c.keepAlive(keep)
 	c.sending(true)
-	resp, err := s.transact(ctx, c.compares(), then, c.reads())
+	resp, err := s.transact(ctx, c.compares(), append(then, c.reads()...), c.reads())
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		s.forget(c.lease) // the lease is over, and the owner key with it
@@ -58,16 +57,19 @@ func (s *session) Commit(ctx context.Context,
 	case err != nil:
 		return out, err
 	}
-	c.sending(resp.repeated)
+	if c.sending(resp.repeated); resp.done {
+		s.forget(c.lease)
+	}
+	out = protocol.Outcome{Position: resp.position(resp.done), Done: resp.done}
+	if out.Now, err = c.view(resp); err != nil {
+		return out, err
+	}
+	out.Now.Position = out.Position
 	if !resp.done {
-		return c.conflict(resp)
+		out.Repeated, out.Conflict = resp.repeated, c.conflict(resp, out.Now)
+		return out, nil
 	}
-	s.forget(c.lease)
-	s.checkRoom()
-	out = protocol.Outcome{
-		Position: resp.position(true), Done: true, Now: c.view(resp),
-		Lapsed: lapsed(ctx, alive),
-	}
+	out.Lapsed = lapsed(ctx, alive)
 	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
 		s.revoke(ctx, id)
 	}
@@ -130,9 +132,7 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// when it was made
-		ops = append(ops, clientv3.OpPut(k.slot(c.worker), slot),
-			clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly()))
+		ops = append(ops, clientv3.OpPut(k.slot(c.worker), slot))
 		if rest != c.rest || !change.Before.Slot.There() {
 			ops = append(ops, clientv3.OpPut(k.holder(c.worker), rest))
 		}
@@ -184,7 +184,7 @@ func (c *commit) identities() (ops []clientv3.Op, _ error) {
 	return ops, err
 }
 
-// reads are the operations that tell what is in the way.
+// reads are the operations that tell what is stored then, and what is in the way.
 func (c *commit) reads() []clientv3.Op {
 	if c.worker < 0 {
 		return []clientv3.Op{clientv3.OpGet(c.keys.meta())}
@@ -196,48 +196,24 @@ func (c *commit) reads() []clientv3.Op {
 	return ops
 }
 
-// conflict says what is in the way.
-func (c *commit) conflict(resp *reply) (out protocol.Outcome, err error) {
-	out = protocol.Outcome{Position: resp.position(false), Repeated: resp.repeated}
-	if c.worker < 0 {
-		return out, nil
+// view is what is stored then.
+func (c *commit) view(resp *reply) (v *protocol.View, err error) {
+	if c.worker >= 0 {
+		return c.viewFrom(resp)
 	}
-	out.Now, err = c.viewFrom(resp)
-	if err == nil && !(c.newToken() && resp.one(4) != nil) &&
-		out.Now.Meta.Version == c.change.Before.Meta.Version &&
-		bytes.Equal(out.Now.Meta.Raw, c.change.Before.Meta.Raw) {
-		out.Conflict = protocol.ConflictSlot
-	}
-	return out, err
+	v = new(protocol.View)
+	v.Meta, err = metaOf(resp.one(0))
+	return v, err
 }
 
-// view is what is stored after the change.
-func (c *commit) view(resp *reply) *protocol.View {
-	v, rev := *c.change.Before, resp.header.GetRevision()
-	v.Position = resp.position(true)
-	if c.change.Meta != nil {
-		value, _ := protocol.Encode(*c.change.Meta) // which it was without an error
-		v.Meta = protocol.Entry[protocol.Meta]{
-			Record: *c.change.Meta, Raw: []byte(value),
-			Made: v.Meta.Made, Version: rev,
-		}
+// conflict says what is in the way.
+func (c *commit) conflict(resp *reply, now *protocol.View) protocol.Conflict {
+	if c.worker < 0 || c.newToken() && resp.one(4) != nil ||
+		now.Meta.Version != c.change.Before.Meta.Version ||
+		!bytes.Equal(now.Meta.Raw, c.change.Before.Meta.Raw) {
+		return protocol.ConflictElsewhere
 	}
-	if c.change.Slot != nil {
-		v.Slot = protocol.Entry[protocol.Slot]{
-			Record: *c.change.Slot,
-			Made:   resp.one(0).GetCreateRevision(), Version: rev,
-		}
-	}
-	switch made := ownerOf(&v).made; c.change.Owner {
-	case protocol.OwnerTaken:
-		v.Lease = ownerKey{cmp.Or(made, rev), c.lease}
-		v.Owned = true
-	case protocol.OwnerFreed:
-		v.Owned, v.Lease = false, nil
-	case protocol.OwnerForever:
-		v.Owned, v.Lease = true, ownerKey{made: cmp.Or(made, rev)}
-	}
-	return &v
+	return protocol.ConflictSlot
 }
 
 // keepAlive begins to keep the lease alive that the owner key stays on, and returns where

@@ -57,9 +57,6 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	if err != nil || !out.Done {
 		t.Fatalf("a grant on what is stored: %+v, %v", out, err)
 	}
-	if st.room.next.IsZero() {
-		t.Error("nobody looks how full the database is after a commit")
-	}
 	for what, change := range map[string]func(*protocol.Slot){
 		"window": func(s *protocol.Slot) { s.NotAfter-- },
 		"holder": func(s *protocol.Slot) { s.Token = "other" },

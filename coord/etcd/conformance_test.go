@@ -2,14 +2,11 @@ package etcd_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -18,36 +15,18 @@ import (
 func TestConformance(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator := server.Client(t)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
-		tb.Helper()
-		ns := rand.Text()
-		return coordtest.Harness{
-			Client:         participant(server, ns),
-			OtherNamespace: participant(server, rand.Text()),
-			Expire: func(tb testing.TB, g coord.Grant) {
+	drivertest.Conformance(t, func(testing.TB) drivertest.Driver[*etcd.Coordinator] {
+		return drivertest.Driver[*etcd.Coordinator]{
+			Open: func(tb testing.TB, ns string) *etcd.Coordinator {
 				tb.Helper()
-				endLease(tb, operator, ns, g.WorkerID)
+				return newCoordinator(tb, server.Client(tb), ns) // with a connection of its own
 			},
-			RaiseFloor: func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
-			Sticky:     true,
+			Expire: func(tb testing.TB, ns string, worker int) {
+				tb.Helper()
+				endLease(tb, operator, ns, worker)
+			},
 		}
 	})
-}
-
-func TestAdmin(t *testing.T) {
-	server := etcdtest.Start(t)
-	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
-		return coordtest.Harness{Client: participant(server, rand.Text())}
-	})
-}
-
-// participant makes participants with a connection of their own.
-func participant(server *etcdtest.Server, namespace string) func(testing.TB,
-	coord.Range) coord.Coordinator {
-	return func(tb testing.TB, _ coord.Range) coord.Coordinator {
-		tb.Helper()
-		return newCoordinator(tb, server.Client(tb), namespace)
-	}
 }
 
 // newCoordinator returns a coordinator that is closed with the test.
@@ -81,10 +60,4 @@ func endLease(tb testing.TB, client *clientv3.Client, namespace string, worker i
 			tb.Fatal(err)
 		}
 	}
-}
-
-// raiseFloor raises the floor of a namespace, which it makes if need be.
-func raiseFloor(tb testing.TB, client *clientv3.Client, namespace string, tick int64) {
-	tb.Helper()
-	drivertest.RaiseFloor(tb, newCoordinator(tb, client, namespace), tick)
 }

@@ -2,7 +2,6 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -18,37 +17,30 @@ import (
 
 // A program that has an etcd client already.
 func ExampleNew() {
-	issue := func(ctx context.Context) (err error) {
-		client, err := clientv3.New(clientv3.Config{
-			Endpoints:            []string{"etcd1:2379", "etcd2:2379", "etcd3:2379"},
-			DialKeepAliveTime:    10 * time.Second,
-			DialKeepAliveTimeout: 3 * time.Second,
-		})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := etcd.New(client, "orders", etcd.Options{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-		g, err := core.New(ctx, c, core.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, g.Close(ctx)) }()
-
-		id, err := g.Next()
-		if err != nil {
-			return err
-		}
-		fmt.Println(id)
-		return nil
+	ctx := context.Background()
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            []string{"etcd1:2379", "etcd2:2379", "etcd3:2379"},
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: 3 * time.Second,
+	})
+	if err != nil {
+		log.Print(err)
+		return
 	}
-	if err := issue(context.Background()); err != nil {
-		log.Fatal(err)
+	defer client.Close() // last
+	c, err := etcd.New(client, "orders", etcd.Options{})
+	if err != nil {
+		log.Print(err)
+		return
 	}
+	defer c.Close() // after the generators
+	g, err := core.New(ctx, c, core.Config{})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer g.Close(ctx) // gives the worker ID back
+	fmt.Println(g.Next())
 }
 
 // A program that takes the coordinator from its configuration. The import of this
@@ -73,27 +65,20 @@ func Example_url() {
 // An operator's program that moves a namespace from state files to etcd. The
 // generators of both are stopped while it runs.
 func Example_follow() {
-	move := func(ctx context.Context) (err error) {
-		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state",
-			coord.OpenOptions{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders",
-			coord.OpenOptions{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, next.Close()) }()
-		floor, err := follow.Namespace(ctx, next, prev, core.DefaultLayout().Space())
-		if err != nil {
-			return err
-		}
-		fmt.Println("IDs begin after", floor)
-		return nil
+	ctx := context.Background()
+	prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state",
+		coord.OpenOptions{})
+	if err != nil {
+		log.Print(err)
+		return
 	}
-	if err := move(context.Background()); err != nil {
-		log.Fatal(err)
+	defer prev.Close()
+	next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
+	if err != nil {
+		log.Print(err)
+		return
 	}
+	defer next.Close()
+	floor, err := follow.Namespace(ctx, next, prev, core.DefaultLayout().Space())
+	fmt.Println("IDs begin after", floor, err)
 }

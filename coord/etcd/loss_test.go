@@ -2,12 +2,14 @@ package etcd_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
@@ -31,6 +33,29 @@ func rollBack(tb testing.TB, server *etcdtest.Server) func() {
 			tb.Fatal(err)
 		}
 		server.Restart(tb)
+	}
+}
+
+// TestRolledBack: the data folder of the server is put back. The holder notices, and nothing is
+// granted until the windows are over that are not on record any more.
+func TestRolledBack(t *testing.T) {
+	t.Parallel()
+	server, ns := etcdtest.Start(t), rand.Text()
+	c := newCoordinator(t, server.Client(t), ns)
+	g := mustAcquire(t, c, request(1))
+	back := rollBack(t, server)
+	g, err := c.Renew(within(t), g, g.NotAfter+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back()
+	floor := tickNow() + (etcd.MaxHorizon + etcd.DefaultSkewBound).Milliseconds()
+	if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew of %v: %v, %v; want %v", g, h, err, coord.ErrQuarantined)
+	}
+	if h := mustAcquire(t, newCoordinator(t, server.Client(t), ns),
+		request(capacity)); h.NotBefore < floor {
+		t.Errorf("granted is %v; want it to begin at %d or above", h, floor)
 	}
 }
 

@@ -54,7 +54,9 @@ func TestLostReplyOnResume(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	ns, client, e := rand.Text(), server.Client(t), new(ear)
-	c := newCoordinator(t, server.Client(t, e.option()), ns)
+	heard := server.Client(t, e.option())
+	heard.SetEndpoints(server.Endpoint, server.Endpoint) // two members, as far as it knows
+	c := newCoordinator(t, heard, ns)
 	req := request(1)
 	g := mustAcquire(t, c, req)
 	endLease(t, client, ns, 0)

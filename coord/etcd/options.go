@@ -13,7 +13,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -92,8 +91,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 		return nil, err
 	}
 	st := &store{
-		client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger),
-		room: quotaCheck{next: lifetime.Now().Add(roomEvery)},
+		client: client, keys: keyspace(root + namespace + "/"), log: opts.Logger,
 	}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace,
@@ -105,6 +103,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 		return nil, err
 	}
 	st.life = p.Life()
+	st.life.Spawn(func() { st.watchRoom(st.life.Context()) })
 	return &Coordinator{Coordinator: p, client: client}, nil
 }
 

@@ -95,7 +95,7 @@ func request[T any](ctx context.Context, st *store, repeat bool,
 	do func(context.Context) (T, error),
 ) (answer T, sent int, err error) {
 	st.reconnect.Before(st.client)
-	answer, sent, err = ask(ctx, &st.pace, repeat, do)
+	answer, sent, err = ask(ctx, len(st.client.Endpoints()), repeat, do)
 	if err == nil {
 		return answer, sent, nil
 	}

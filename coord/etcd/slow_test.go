@@ -39,7 +39,7 @@ func TestSlowCluster(t *testing.T) {
 	}
 	g, err := c.Acquire(within(6), request(capacity))
 	if err == nil {
-		_, err = c.Renew(within(2), g, g.NotAfter+10) // it is asked twice
+		_, err = c.Renew(within(2), g, g.NotAfter+10)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -26,11 +26,9 @@ type store struct {
 	client    *clientv3.Client
 	keys      keyspace
 	life      *lifetime.Life // of the coordinator
-	pace      pace
 	reconnect etcdclient.Reconnect
 	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 	log       *slog.Logger
-	room      quotaCheck
 }
 
 // Open implements [protocol.Store].

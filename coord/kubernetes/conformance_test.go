@@ -1,12 +1,9 @@
 package kubernetes_test
 
 import (
-	"crypto/rand"
 	"net/http"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
@@ -44,35 +41,21 @@ func (c *cluster) with(tb testing.TB, client *http.Client, namespace string,
 	return drivertest.Closing(tb, k, err)
 }
 
-// harness connects the suite with a new namespace.
-func (c *cluster) harness() coordtest.Harness {
-	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
-		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
-			tb.Helper()
-			return c.new(tb, ns, kubernetes.Options{})
-		}
-	}
-	ns := rand.Text()
-	return coordtest.Harness{
-		Client: participant(ns), OtherNamespace: participant(rand.Text()), Sticky: true,
-		Expire: func(tb testing.TB, g coord.Grant) {
-			tb.Helper()
-			kubernetes.Expire(tb, c.client, c.URL, ns, c.in, g.WorkerID)
-		},
-		RaiseFloor: func(tb testing.TB, tick int64) {
-			tb.Helper()
-			drivertest.RaiseFloor(tb, c.new(tb, ns, kubernetes.Options{}), tick)
-		},
-	}
-}
-
-// TestConformance holds the driver to the rules of package coord.
+// TestConformance holds the driver to the rules of package coord. Each case has a Kubernetes
+// namespace of its own: lists show all of one.
 func TestConformance(t *testing.T) {
-	// Each case has a Kubernetes namespace of its own: lists show all of one.
-	harness := func(tb testing.TB) coordtest.Harness {
+	drivertest.Conformance(t, func(tb testing.TB) drivertest.Driver[*kubernetes.Coordinator] {
 		tb.Helper()
-		return newCluster(tb).harness()
-	}
-	t.Run("Run", func(t *testing.T) { coordtest.Run(t, harness) })
-	t.Run("RunAdmin", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
+		c := newCluster(tb)
+		return drivertest.Driver[*kubernetes.Coordinator]{
+			Open: func(tb testing.TB, ns string) *kubernetes.Coordinator {
+				tb.Helper()
+				return c.new(tb, ns, kubernetes.Options{})
+			},
+			Expire: func(tb testing.TB, ns string, worker int) {
+				tb.Helper()
+				kubernetes.Expire(tb, c.client, c.URL, ns, c.in, worker)
+			},
+		}
+	})
 }

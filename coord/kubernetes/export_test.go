@@ -6,16 +6,8 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord/driver"
 )
-
-// Fake is an API server in this process, by the clock of this machine.
-func Fake() http.RoundTripper {
-	f := newFakeAPI()
-	f.clock = new(clocktest.Shifted)
-	return f
-}
 
 // hand is a store by which a test changes objects.
 func hand(tb testing.TB, client *http.Client, baseURL, namespace, in string) *store {

@@ -149,24 +149,6 @@ func (f *fakeAPI) comesBack(t *testing.T, c *Coordinator, tick int64) {
 	}
 }
 
-// TestPutBack: the slot of a holder whose lease is over, and of whom nobody hears, was granted to
-// another one, and is put back to what it was before. The first one does not go on in it.
-func TestPutBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, slot := newFakeAPI(), SlotName("orders", 0)
-		first := f.open(t)
-		g := f.grantOf(t, first, 0, 1)
-		old := f.leases[slot]
-		time.Sleep(time.Minute)
-		h := f.grantOf(t, f.open(t), 0, 1)
-		f.leases[slot] = old
-		f.copied(slot)
-		if r, err := first.Renew(t.Context(), g, h.NotAfter); err == nil && r.NotBefore <= h.NotAfter {
-			t.Errorf("%v became %v; %v was granted meanwhile", g, r, h)
-		}
-	})
-}
-
 // TestStaysClosed: the record of a namespace that was closed is deleted, or put back to what it was
 // before. Its slots know better.
 func TestStaysClosed(t *testing.T) {

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -140,30 +138,6 @@ func TestStripped(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "must leave the annotation "+name) {
 			t.Errorf("Acquire: %v, %v; want an error that names %s", g, err, name)
 		}
-	}
-}
-
-// TestQuota: no more Leases can be made. Those that are free are leased, and the error of the next
-// one names the quota.
-func TestQuota(t *testing.T) {
-	f := newFakeAPI()
-	c := f.open(t)
-	g := f.grantOf(t, c, 0, 1)
-	if err := c.Release(t.Context(), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	f.why, f.refuse = "exceeded quota: objects", func(r *http.Request) int {
-		if r.Method == http.MethodPost {
-			return http.StatusForbidden
-		}
-		return 0
-	}
-	c = f.open(t)
-	f.grantOf(t, c, 0, 64)
-	g, err := c.Acquire(t.Context(), f.request(64))
-	if err == nil || !strings.Contains(err.Error(), "exceeded quota") ||
-		errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("one more: %v, %v", g, err)
 	}
 }
 

@@ -52,14 +52,3 @@ func TestRequests(t *testing.T) {
 		}
 	}
 }
-
-// TestCrowd: as many start at once as there are worker IDs, in a namespace that nobody has used.
-func TestCrowd(t *testing.T) {
-	c := newCluster(t)
-	n, ns := fulltest.Rounds(96, drivertest.Capacity), rand.Text()
-	all := drivertest.Crowd[*kubernetes.Coordinator]{Namespace: ns}
-	for range 16 {
-		all.Members = append(all.Members, c.with(t, c.Client(t, "", nil), ns, kubernetes.Options{}))
-	}
-	all.Acquire(t, n, n)
-}

@@ -10,94 +10,76 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// checkClient refuses clients that would not do what this driver relies on.
-func checkClient(client goredis.UniversalClient) error {
+// setup is how a client was set up.
+type setup struct {
+	kind      kind
+	addrs     []string
+	db        int
+	retries   int
+	replicas  bool // it may read what a replica has
+	deadlines bool // it heeds those of contexts
+	timeouts  []time.Duration
+}
+
+// setupOf returns how a client was set up that somebody else has made. Errors wrap
+// [coord.ErrInvalid].
+func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 	switch c := client.(type) {
-	case nil:
-		return fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
 	case *goredis.Client:
-		if c == nil {
-			return fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
+		if c != nil {
+			o := c.Options()
+			return setup{
+				single, []string{o.Addr}, o.DB, o.MaxRetries, false, o.ContextTimeoutEnabled,
+				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
+			}, nil
 		}
-		return checkSingle(c.Options())
 	case *goredis.ClusterClient:
-		if c == nil {
-			return fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
+		if c != nil {
+			o := c.Options()
+			return setup{
+				cluster, o.Addrs, 0, o.MaxRetries, o.ReadOnly, o.ContextTimeoutEnabled,
+				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
+			}, nil
 		}
-		return checkCluster(c.Options())
 	case *goredis.Ring:
-		return fmt.Errorf("%w: a Redis Ring moves keys to another server when one is not well, and "+
+		return s, fmt.Errorf("%w: a Redis Ring moves keys to another server when one is not well, and "+
 			"nothing of what they held goes with them; use a Cluster, Sentinel, or one server",
 			coord.ErrInvalid)
+	case nil:
+	default:
+		return s, fmt.Errorf("%w: the Redis client is a %T; a *redis.Client or a "+
+			"*redis.ClusterClient is needed", coord.ErrInvalid, client)
 	}
-	return fmt.Errorf("%w: the Redis client is a %T; a *redis.Client or a "+
-		"*redis.ClusterClient is needed", coord.ErrInvalid, client)
+	return s, fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
 }
 
-func checkSingle(o *goredis.Options) error {
+// check refuses a client that would not do what this driver relies on.
+func (s setup) check() error {
 	switch {
-	case o.MaxRetries > 0: // what was -1 is 0 in a client
-		return fmt.Errorf("%w: the Redis client makes %d retries (Options.MaxRetries; 0 means 3); set "+
-			"it to -1: a call that is made again after its time is answered to nobody, and the generator's "+
-			"keeper makes retries of its own", coord.ErrInvalid, o.MaxRetries)
-	case !o.ContextTimeoutEnabled:
-		return errNoTimeouts()
+	case s.replicas:
+		return fmt.Errorf("%w: the Redis client has ReadOnly, RouteByLatency or RouteRandomly set, with "+
+			"which it may read what a replica has; clear them", coord.ErrInvalid)
+	case s.retries > 0: // what was -1 is 0 in a client
+		return fmt.Errorf("%w: the Redis client makes %d retries (MaxRetries in its options, of which 0 "+
+			"means 3 unless it is a Cluster's); set it to -1: a call that is made again after its time is "+
+			"answered to nobody, and the generator's keeper makes retries of its own", coord.ErrInvalid,
+			s.retries)
+	case !s.deadlines:
+		return fmt.Errorf("%w: the Redis client ignores the deadlines of contexts; set "+
+			"ContextTimeoutEnabled in its options", coord.ErrInvalid)
 	}
-	return checkTimeouts(int64(o.ReadTimeout), int64(o.WriteTimeout))
-}
-
-func checkCluster(o *goredis.ClusterOptions) error {
-	switch {
-	case o.RouteByLatency:
-		return errReplicas("RouteByLatency")
-	case o.RouteRandomly:
-		return errReplicas("RouteRandomly")
-	case o.ReadOnly:
-		return errReplicas("ReadOnly")
-	case o.MaxRetries > 0:
-		return fmt.Errorf("%w: the Redis client makes %d retries on each node "+
-			"(ClusterOptions.MaxRetries); leave it at 0 or set it to -1", coord.ErrInvalid, o.MaxRetries)
-	case !o.ContextTimeoutEnabled:
-		return errNoTimeouts()
-	}
-	return checkTimeouts(int64(o.ReadTimeout), int64(o.WriteTimeout))
-}
-
-func errReplicas(option string) error {
-	return fmt.Errorf("%w: the Redis client has %s set, with which it may read what a replica "+
-		"has; clear it", coord.ErrInvalid, option)
-}
-
-func errNoTimeouts() error {
-	return fmt.Errorf("%w: the Redis client ignores the deadlines of contexts; set "+
-		"ContextTimeoutEnabled in its options", coord.ErrInvalid)
-}
-
-// checkTimeouts refuses the value with which the client does not set a deadline at
-// all. Clients keep it as it was given, or as -1.
-func checkTimeouts(read, write int64) error {
-	if read < 0 || write < 0 {
-		return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it "+
-			"ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
+	for _, timeout := range s.timeouts {
+		if timeout < 0 { // so a client keeps -2, and 0 where -1 was given
+			return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it "+
+				"ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
+		}
 	}
 	return nil
 }
 
-// timeouts are the client's own for one answer and one request; 0: none.
-func timeouts(client goredis.UniversalClient) (read, write time.Duration) {
-	switch client := client.(type) {
-	case *goredis.Client:
-		return client.Options().ReadTimeout, client.Options().WriteTimeout
-	case *goredis.ClusterClient:
-		return client.Options().ReadTimeout, client.Options().WriteTimeout
-	}
-	return 0, 0
-}
-
-// warnings are about a client that was passed in.
-func warnings(client goredis.UniversalClient) []string {
-	read, write := timeouts(client)
-	for _, timeout := range []time.Duration{read, write} {
+// warnings are what is not good about a client, and no reason to refuse it.
+func (s setup) warnings() []string {
+	for _, timeout := range s.timeouts {
 		if 0 < timeout && timeout < longestCall {
 			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than "+
 				"%v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and "+
@@ -107,18 +89,13 @@ func warnings(client goredis.UniversalClient) []string {
 	return nil
 }
 
-// address is where a client connects to, for error messages.
-func address(client goredis.UniversalClient) string {
-	switch client := client.(type) {
-	case *goredis.Client:
-		if addr := client.Options().Addr; addr != viaSentinel {
-			return addr
-		}
-		return "the master that Sentinel names"
-	case *goredis.ClusterClient:
-		return strings.Join(client.Options().Addrs, ", ")
+// where says where a client connects to: for error messages, and as the place of a namespace.
+// That is empty if the servers are not known.
+func (s setup) where(namespace string) (at, place string) {
+	if s.addrs[0] == viaSentinel {
+		return "the master that Sentinel names", ""
 	}
-	return "Redis"
+	return strings.Join(s.addrs, ", "), s.kind.place(s.addrs, "", s.db, namespace)
 }
 
 // viaSentinel is what the client library has for an address where Sentinel is asked.

@@ -17,9 +17,9 @@ import (
 // make one.
 type Coordinator struct {
 	*protocol.Coordinator
-	store  *store
-	owned  bool   // the client was made here, and is closed here
-	hangUp func() // ends what such a client waits for
+	store    *store
+	warnings []string // about the client
+	hangUp   func()   // ends what a client waits for that was made here, and is closed here
 
 	closing sync.Once
 	closed  error // what closing the client said
@@ -31,7 +31,7 @@ type Coordinator struct {
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
 		c.closed = c.Coordinator.Close()
-		if c.owned {
+		if c.hangUp != nil {
 			c.hangUp()
 			c.closed = c.store.client.Close()
 		}
@@ -43,6 +43,6 @@ func (c *Coordinator) Close() error {
 // and of others but those of Sentinels.
 func (c *Coordinator) Describe() coord.Description {
 	d := c.Coordinator.Describe()
-	d.Warnings = warnings(c.store.client)
+	d.Warnings = c.warnings
 	return d
 }

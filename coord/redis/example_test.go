@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -16,49 +15,39 @@ import (
 
 // A program that has a Redis client already.
 func ExampleNew() {
-	issue := func(ctx context.Context) (err error) {
-		client := goredis.NewClient(&goredis.Options{
-			Addr:                  "redis:6379",
-			MaxRetries:            -1,
-			ContextTimeoutEnabled: true,
-		})
-		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := redis.New(client, "orders", redis.Options{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-		g, err := core.New(ctx, c, core.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, g.Close(ctx)) }()
-
-		id, err := g.Next()
-		if err != nil {
-			return err
-		}
-		fmt.Println(id)
-		return nil
+	ctx := context.Background()
+	client := goredis.NewClient(&goredis.Options{
+		Addr:                  "redis:6379",
+		MaxRetries:            -1,
+		ContextTimeoutEnabled: true,
+	})
+	defer client.Close() // last
+	c, err := redis.New(client, "orders", redis.Options{})
+	if err != nil {
+		log.Print(err)
+		return
 	}
-	if err := issue(context.Background()); err != nil {
-		log.Fatal(err)
+	defer c.Close() // after the generators
+	g, err := core.New(ctx, c, core.Config{})
+	if err != nil {
+		log.Print(err)
+		return
 	}
+	defer g.Close(ctx) // gives the worker ID back
+	fmt.Println(g.Next())
 }
 
 // The master is found through Sentinel.
 func ExampleNew_sentinel() {
-	connect := func() (*redis.Coordinator, error) {
-		client := goredis.NewFailoverClient(&goredis.FailoverOptions{
-			MasterName:            "mymaster",
-			SentinelAddrs:         []string{"sentinel1:26379", "sentinel2:26379", "sentinel3:26379"},
-			MaxRetries:            -1,
-			ContextTimeoutEnabled: true,
-		})
-		// min-replicas-max-lag of the servers is 2 s.
-		return redis.New(client, "orders", redis.Options{SkewBound: 3 * time.Second})
-	}
-	_ = connect
+	client := goredis.NewFailoverClient(&goredis.FailoverOptions{
+		MasterName:            "mymaster",
+		SentinelAddrs:         []string{"sentinel1:26379", "sentinel2:26379", "sentinel3:26379"},
+		MaxRetries:            -1,
+		ContextTimeoutEnabled: true,
+	})
+	// min-replicas-max-lag of the servers is 2 s.
+	c, err := redis.New(client, "orders", redis.Options{SkewBound: 3 * time.Second})
+	_, _ = c, err
 }
 
 // A program that takes the coordinator from its configuration. The import of this

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -51,15 +52,8 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	if err != nil {
-		return opts, err
-	}
-	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
-	return opts, checkTTL(opts.Lease.TTL)
+	common, err := lifetime.Settings(opts).Resolve(MaxHorizon, DefaultSkewBound)
+	return Options(common), cmp.Or(err, checkTTL(opts.Lease.TTL))
 }
 
 // checkTTL refuses what Redis would round. 0 is left to the caller.
@@ -77,51 +71,34 @@ func checkTTL(ttl time.Duration) error {
 // contacts nobody. The client stays the caller's: close it after the coordinator.
 // Errors wrap [coord.ErrInvalid].
 func New(client goredis.UniversalClient, namespace string, opts Options) (*Coordinator, error) {
-	if err := checkClient(client); err != nil {
+	set, err := setupOf(client)
+	if err == nil {
+		err = set.check()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	return connected{
-		client: client, namespace: namespace, at: address(client),
-		place: placeOf(client, namespace),
-	}.coordinator(opts)
-}
-
-// placeOf names the namespace by the servers that a client talks to; empty: they are not known.
-func placeOf(client goredis.UniversalClient, namespace string) string {
-	switch client := client.(type) {
-	case *goredis.Client:
-		if o := client.Options(); o.Addr != viaSentinel {
-			return target{addrs: []string{o.Addr}, db: o.DB, namespace: namespace}.place(single)
-		}
-	case *goredis.ClusterClient:
-		return target{addrs: client.Options().Addrs, namespace: namespace}.place(cluster)
+	at, place := set.where(namespace)
+	c, err := begin(&store{client: client, namespace: namespace, at: at}, place, opts)
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	c.warnings = set.warnings()
+	return c, nil
 }
 
-// connected is what a coordinator is made of beside its options.
-type connected struct {
-	client    goredis.UniversalClient
-	namespace string
-	at, place string // where the client connects to, and the text of [coord.Description]
-	secure    bool
-}
-
-// coordinator returns the coordinator of a client that was checked.
-func (c connected) coordinator(opts Options) (*Coordinator, error) {
+// begin returns the coordinator of a store.
+func begin(s *store, place string, opts Options) (*Coordinator, error) {
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
-	s := &store{
-		client: c.client, key: keyOf(c.namespace), namespace: c.namespace, at: c.at, secure: c.secure,
-		log: opts.Logger,
-	}
+	s.key, s.log = keyOf(s.namespace), opts.Logger
 	p, err := protocol.New(s, protocol.Settings{
-		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease,
+		Driver: "redis", Title: "Redis", Namespace: s.namespace, Place: place, Lease: opts.Lease,
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Redis can lose the namespace itself, and with it how far its windows reach",
 		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock,

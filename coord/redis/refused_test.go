@@ -40,8 +40,10 @@ func TestClientRefused(t *testing.T) {
 		"is nil":                  (*goredis.ClusterClient)(nil),
 		"Ring": closed(
 			goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
-		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
-		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
+		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{
+			single(func(*goredis.Options) {}),
+		},
+		"MaxRetries": single(func(o *goredis.Options) { o.MaxRetries = 0 }),
 		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
 			o.ContextTimeoutEnabled = false
 		}),
@@ -56,10 +58,8 @@ func TestClientRefused(t *testing.T) {
 		}),
 		"ReadTimeout ": cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
 	} {
-		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) ||
-			!strings.Contains(err.Error(), strings.TrimSpace(says)) {
-			t.Errorf("%v; want an error that says %q", err, says)
-		}
+		_, err := redis.New(client, "ns", redis.Options{})
+		drivertest.WantInvalid(t, "New", err, strings.TrimSpace(says))
 	}
 	for _, client := range []goredis.UniversalClient{
 		single(func(o *goredis.Options) {
@@ -107,52 +107,52 @@ func TestWrongServer(t *testing.T) {
 		invalid bool
 		says    string
 	}{
-		"cut off":     {"redis://" + single.Addr + "?namespace=ns", false, "NOREPLICAS"},
-		"no password": {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
+		"cut off":     {"redis://" + single.Addr, false, "NOREPLICAS"},
+		"no password": {"redis://" + locked.Addr + "/0", true, "wants a password"},
 		"wrong password": {
-			"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,
+			"redis://:wr0ng@" + locked.Addr + "/0", true,
 			"refuses the user name or the password",
 		},
 		"unknown user": {
-			"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true,
+			"redis://eve:s3cret@" + locked.Addr + "/0", true,
 			"refuses the user name or the password",
 		},
-		"replica": {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
+		"replica": {"redis://" + pair.Replica.Addr, false, "is a replica"},
 		"no such database": {
-			"redis://" + pair.Primary.Addr + "/99?namespace=ns", true,
+			"redis://" + pair.Primary.Addr + "/99", true,
 			"has no such database",
 		},
-		"not a Cluster": {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
+		"not a Cluster": {"redis-cluster://" + pair.Primary.Addr, true, "Cluster"},
 		"not a Sentinel": {
-			"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true,
+			"redis-sentinel://" + pair.Primary.Addr + "/mymaster", true,
 			"Sentinel",
 		},
 		"unknown master": {
-			"redis-sentinel://" + sentinel + "/who?namespace=ns", true,
+			"redis-sentinel://" + sentinel + "/who", true,
 			"know no master of that name",
 		},
 		"a web server": {
-			"redis://" + web.Listener.Addr().String() + "?namespace=ns", true,
+			"redis://" + web.Listener.Addr().String(), true,
 			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
 		},
 		"a MySQL": {
-			"redis://" + mysql + "?namespace=ns", false,
+			"redis://" + mysql, false,
 			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
 		},
-		"silence": {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
+		"silence": {"redis://" + silent.Addr().String(), false, "no answer"},
 		"no Redis": {
-			"redis://" + rude + "?namespace=ns", false,
+			"redis://" + rude, false,
 			"is it the port of a Redis for clients?",
 		},
-		"nobody": {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
+		"nobody": {"redis://127.0.0.1:1", false, "connection refused"},
 		"TLS": {
-			"rediss://" + pair.Primary.Addr + "?namespace=ns", false,
+			"rediss://" + pair.Primary.Addr, false,
 			"is it the port of a Redis for clients, with TLS?",
 		},
-		"out of memory": {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
+		"out of memory": {"redis://" + full.Addr, false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := coord.Open(within(t), tc.url, coord.OpenOptions{})
+			c, err := coord.Open(within(t), tc.url+"?namespace=ns", coord.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

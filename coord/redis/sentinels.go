@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"slices"
-
-	goredis "github.com/redis/go-redis/v9"
 )
 
 // sentinels connects for a client that asks Sentinels where the master is. Closing that client
@@ -23,29 +21,15 @@ func (s *sentinels) dial(ctx context.Context, network, addr string) (net.Conn, e
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	conn, err := s.connect(ctx, network, addr)
+	connect := new(net.Dialer).DialContext
+	if s.tls != nil {
+		connect = (&tls.Dialer{Config: s.tls}).DialContext
+	}
+	conn, err := connect(ctx, network, addr)
 	if err != nil || !slices.Contains(s.addrs, addr) {
 		return conn, err
 	}
 	return &asked{conn, context.AfterFunc(s.life, func() { _ = conn.Close() })}, nil
-}
-
-// connect is dial for a connection that lasts.
-func (s *sentinels) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := goredis.NewDialer(&goredis.Options{DialTimeout: dialTime})(ctx, network, addr)
-	if err != nil || s.tls == nil {
-		return conn, err
-	}
-	config := s.tls.Clone()
-	if host, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
-		config.ServerName = host
-	}
-	secure := tls.Client(conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return secure, nil
 }
 
 // asked is a connection to a Sentinel.

@@ -23,7 +23,7 @@ type store struct {
 	at        string // where the client connects to
 	secure    bool   // made with a URL that asks for TLS
 	log       *slog.Logger
-	life      context.Context //nolint:containedctx // of the coordinator, for calls that outlast theirs
+	life      context.Context //nolint:containedctx // for calls that outlast theirs
 	warned    atomic.Bool     // of the server's settings
 
 	mu      sync.Mutex

@@ -28,20 +28,15 @@ type kind struct {
 	port    string // if the URL names none
 	example string // what follows the scheme
 	options []string
-	client  func(target) goredis.UniversalClient
 }
 
 var (
-	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil, target.single}
+	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil}
 	sentinel = kind{
 		"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
 		[]string{"sentinel_user", "sentinel_password"},
-		target.failover,
 	}
-	cluster = kind{
-		"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil,
-		target.cluster,
-	}
+	cluster = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil}
 )
 
 // The client's library prints on standard error, for the whole process, that it cannot
@@ -77,18 +72,17 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 		return nil, u.Invalid(err)
 	}
 	life, end := context.WithCancel(context.Background())
-	t.life = life
-	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := connected{
-		client, t.namespace, strings.Join(t.addrs, ", "), t.place(k),
-		secure,
-	}.coordinator(t.options)
+	s := &store{
+		client: t.client(k, life), namespace: t.namespace, at: strings.Join(t.addrs, ", "),
+		secure: secure,
+	}
+	c, err := begin(s, k.place(t.addrs, t.master, t.db, t.namespace), t.options)
 	if err != nil {
 		end()
-		return nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, s.client.Close())
 	}
-	c.owned, c.hangUp = true, end
+	c.hangUp = end
 	return c, nil
 }
 
@@ -103,13 +97,12 @@ type target struct {
 	master                     string
 	db                         int
 	tls                        *tls.Config
-	life                       context.Context // of the client
 }
 
 // place is the text of [coord.Description].
-func (t target) place(k kind) string {
-	parts := append(slices.Sorted(slices.Values(t.addrs)), t.master, strconv.Itoa(t.db), t.namespace)
-	return driver.JoinPlace(k.scheme, parts...)
+func (k kind) place(addrs []string, master string, db int, namespace string) string {
+	return driver.JoinPlace(k.scheme,
+		append(slices.Sorted(slices.Values(addrs)), master, strconv.Itoa(db), namespace)...)
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
@@ -213,10 +206,6 @@ func (t *target) parseTLS(k kind, secure bool, u *driver.URL) (err error) {
 	return tlsfiles.None(u, k.name(true))
 }
 
-// Clients that are made here make no retries of their own, and their calls end with
-// their contexts and with nothing else: -1 is no timeout. They say nothing to the server
-// that a user with few rights may not say.
-
 // dialTime is how long it may take to connect: with TLS, that is three answers. A
 // connection that hangs keeps its place in the client's pool for as long.
 const dialTime = 10 * time.Second
@@ -227,31 +216,20 @@ func (t target) login(context.Context) (user, password string, err error) {
 	return t.user, password, err
 }
 
-func (t target) single() goredis.UniversalClient {
-	return goredis.NewClient(&goredis.Options{
-		Addr: t.addrs[0], CredentialsProviderContext: t.login, DB: t.db, TLSConfig: t.tls,
+// client returns a client, which asks Sentinels until life ends. It makes no retries of its own,
+// and its calls end with their contexts and with nothing else: -1 is no timeout. It says nothing to
+// the server that a user with few rights may not say.
+func (t target) client(k kind, life context.Context) goredis.UniversalClient {
+	o := &goredis.UniversalOptions{
+		Addrs: t.addrs, MasterName: t.master, IsClusterMode: k.scheme == cluster.scheme, DB: t.db,
+		CredentialsProviderContext: t.login,
+		SentinelUsername:           t.sentinelUser, SentinelPassword: t.sentinelPass, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-}
-
-func (t target) failover() goredis.UniversalClient {
-	return goredis.NewFailoverClient(&goredis.FailoverOptions{
-		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser,
-		SentinelPassword:           t.sentinelPass,
-		CredentialsProviderContext: t.login, DB: t.db, TLSConfig: t.tls,
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
-		Dialer: (&sentinels{t.addrs, t.tls, t.life}).dial,
-	})
-}
-
-func (t target) cluster() goredis.UniversalClient {
-	return goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs: t.addrs, CredentialsProviderContext: t.login, TLSConfig: t.tls,
-		DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	}
+	if t.master != "" {
+		o.Dialer = (&sentinels{t.addrs, t.tls, life}).dial
+	}
+	return goredis.NewUniversalClient(o)
 }

@@ -54,9 +54,10 @@ func TestOpen(t *testing.T) {
 	}
 	for url, says := range map[string]string{
 		// no certificate of the client
-		"rediss://" + secure.Addr + "?namespace=ns&ca=" + ca.Path:                          secure.Addr,
-		"rediss://" + secure.Addr + "?namespace=ns&cert=" + mine.Cert + "&key=" + mine.Key: "unknown authority",
-		"redis://" + secure.Addr + "?namespace=ns":                                         secure.Addr,
+		"rediss://" + secure.Addr + "?namespace=ns&ca=" + ca.Path: secure.Addr,
+		"rediss://" + secure.Addr + "?namespace=ns&cert=" + mine.Cert + "&key=" +
+			mine.Key: "unknown authority",
+		"redis://" + secure.Addr + "?namespace=ns": secure.Addr,
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
@@ -90,23 +91,28 @@ func TestBadURL(t *testing.T) {
 		"redis://h/x?namespace=ns":                 `database is "x"`,
 		"redis://h/-1?namespace=ns": `the database is "-1"; it is a ` +
 			`number from 0 on, as in redis://`,
-		"redis://h/01?namespace=ns":                                    `database is "01"`,
-		"redis://h?namespace=ns&colour=red":                            "known are ca, cert",
-		"redis://h?namespace=ns&ttl=10":                                "unit",
-		"redis://h?namespace=ns&ttl=500ms":                             "at least 1s",
-		"redis://h?namespace=ns&horizon=31s":                           "at most 30s",
-		"redis://h?namespace=ns&skew=-1s":                              `option skew is "-1s"; it is a positive duration with a unit, for example 1s`,
-		"redis://h?namespace=ns&skew=5m":                               "SkewBound is 5m0s; it is positive and less than 30s",
-		"redis://user@h?namespace=ns":                                  "password",
-		"redis://u:sec@ret@h?namespace=ns":                             "%40",
-		"redis://h?namespace=ns&ca=x":                                  "rediss://",
-		"redis://h?namespace=ns&sentinel_password=secret":              "unknown option",
-		"redis-cluster://h/0?namespace=ns":                             "a Cluster has one database, and its URL no path",
-		"redis-cluster://h?namespace=ns&ca=x":                          "rediss-cluster://",
-		"redis-sentinel://h?namespace=ns":                              "there is no name of a master; write redis-sentinel://",
-		"redis-sentinel://h/m/x?namespace=ns":                          `database is "x"`,
-		"redis-sentinel://h/m?namespace=ns&sentinel_user=a":            "sentinel_password",
-		"rediss://h?namespace=ns&cert=x":                               "options cert and key belong together; give both, or neither",
+		"redis://h/01?namespace=ns":          `database is "01"`,
+		"redis://h?namespace=ns&colour=red":  "known are ca, cert",
+		"redis://h?namespace=ns&ttl=10":      "unit",
+		"redis://h?namespace=ns&ttl=500ms":   "at least 1s",
+		"redis://h?namespace=ns&horizon=31s": "at most 30s",
+		"redis://h?namespace=ns&skew=-1s": `option skew is "-1s"; it is a positive duration ` +
+			"with a unit, for example 1s",
+		"redis://h?namespace=ns&skew=5m": "SkewBound is 5m0s; it is positive and less " +
+			"than 30s",
+		"redis://user@h?namespace=ns":                     "password",
+		"redis://u:sec@ret@h?namespace=ns":                "%40",
+		"redis://h?namespace=ns&ca=x":                     "rediss://",
+		"redis://h?namespace=ns&sentinel_password=secret": "unknown option",
+		"redis-cluster://h/0?namespace=ns": "a Cluster has one database, and its " +
+			"URL no path",
+		"redis-cluster://h?namespace=ns&ca=x": "rediss-cluster://",
+		"redis-sentinel://h?namespace=ns": "there is no name of a master; write " +
+			"redis-sentinel://",
+		"redis-sentinel://h/m/x?namespace=ns":               `database is "x"`,
+		"redis-sentinel://h/m?namespace=ns&sentinel_user=a": "sentinel_password",
+		"rediss://h?namespace=ns&cert=x": "options cert and key belong together; " +
+			"give both, or neither",
 		"rediss-sentinel://h/m?namespace=ns&ca=/no/such/file":          "no such file",
 		"rediss-cluster://h?namespace=ns&ca=" + junk:                   "no certificate",
 		"rediss://h?namespace=ns&cert=" + old.Cert + "&key=" + old.Key: "valid from",

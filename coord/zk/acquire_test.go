@@ -49,24 +49,6 @@ func TestRoundTrips(t *testing.T) {
 // which is behind.
 func again(err error) bool { return !coord.Permanent(err) || errors.Is(err, coord.ErrClockSkew) }
 
-// TestNodesOfTheDead: what a session has made is gone when it ends, and nothing of it
-// stays but the slot and the identity's hint.
-func TestNodesOfTheDead(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	req := request(1)
-	req.Identity = "pod/a ☃" // ZooKeeper would take none of these
-	g := mustAcquire(t, c, req)
-	endSession(t, o, server, ns, g.WorkerID)
-	for name, want := range map[string]int{"owners": 0, "tokens": 0, "slots": 1, "identities": 1} {
-		names, _, err := o.Children(spacePath(ns) + "/" + name)
-		if err != nil || len(names) != want {
-			t.Errorf("%s has %v, %v; want %d", name, names, err, want)
-		}
-	}
-}
-
 // TestCloseReleasesNothing: a coordinator that is closed leaves its sessions to their TTL,
 // and with them what they hold.
 func TestCloseReleasesNothing(t *testing.T) {

@@ -208,6 +208,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 		case ctx.Err() != nil || definite(err):
 			return false
 		case err != nil:
+			//mutant:zk-watch
 			continue // there will be another connection
 		case stat.EphemeralOwner == 0:
 			return true // it is gone, or the worker ID was retired meanwhile

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -54,8 +55,11 @@ func ExampleNew() {
 	c.Close()
 
 	_, err = zk.New([]string{"zk1"}, "orders", zk.Options{Chroot: "apps"})
-	fmt.Println(errors.Is(err, coord.ErrInvalid), err)
+	why, allowed, _ := strings.Cut(err.Error(), "; ")
+	fmt.Println(errors.Is(err, coord.ErrInvalid), why)
+	fmt.Println(allowed)
 	// Output:
 	// <nil>
-	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path without a slash at its end, for example /apps
+	// true coord: invalid: the chroot "apps" does not begin with a slash
+	// it is an absolute path without a slash at its end, for example /apps
 }

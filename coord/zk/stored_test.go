@@ -2,7 +2,6 @@ package zk_test
 
 import (
 	"crypto/rand"
-	"errors"
 	"strings"
 	"testing"
 
@@ -85,9 +84,7 @@ func TestForeignNodes(t *testing.T) {
 				errs["Init"] = c.Init(within(t), space())
 			}
 			for what, err := range errs {
-				if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), spacePath(ns)+"/") {
-					t.Errorf("%s: %v; want %v that names a node", what, err, coord.ErrInvalid)
-				}
+				drivertest.WantInvalid(t, what, err, spacePath(ns)+"/")
 			}
 		})
 	}

@@ -2,8 +2,6 @@ package zk_test
 
 import (
 	"crypto/rand"
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -88,8 +86,9 @@ func TestBadOptions(t *testing.T) {
 		},
 	} {
 		c, err := zk.New(tc.servers, tc.namespace, tc.options)
-		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%+v: %v; want an error that says %q", tc, err, says)
+		drivertest.WantInvalid(t, "New", err, says)
+		if c != nil {
+			t.Errorf("%+v: a coordinator with the error %v", tc, err)
 		}
 	}
 	for _, server := range []string{"h", "h:2181", "10.0.0.1", "[::1]:2181", "[::1]", "::1"} {

@@ -8,11 +8,13 @@ import (
 )
 
 // TestHintAfterALostWatch: the connection is lost together with the answer to the request
-// for a watch. That the session has ended is told all the same.
+// for a watch. That the owner node is gone is told all the same.
 func TestHintAfterALostWatch(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
-	g := mustAcquire(t, r, request(capacity))
+	req := request(capacity)
+	req.TTL = 2 * callTime // so that the session does not end meanwhile, as nobody renews
+	g := mustAcquire(t, r, req)
 	asked := make(chan struct{})
 	r.Before(zktest.OpExists, func() { close(asked) })
 	robbed := r.Rob(zktest.OpExists)
@@ -25,7 +27,9 @@ func TestHintAfterALostWatch(t *testing.T) {
 		}
 	}
 	<-robbed
-	endSession(t, r.direct, r.server, r.namespace, g.WorkerID)
+	if err := r.direct.Delete(ownerPath(r.namespace, g.WorkerID), -1); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-notice:
 	case <-time.After(callTime):

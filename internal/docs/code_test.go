@@ -30,10 +30,6 @@ cmd/unalike/serve_unix_test.go
 cmd/unalike/verify_test.go
 cmd/unalike/workers_test.go
 config/example_test.go
-coord/redis/refused_test.go
-coord/redis/stored_test.go
-coord/redis/url_test.go
-coord/zk/example_test.go
 faults/stage/run_test.go
 faults/worker/spec_test.go
 internal/verify/read_test.go

@@ -46,9 +46,8 @@ type Coordinator struct {
 	client *clientv3.Client
 	log    *slog.Logger
 
-	secret  secret               // shown to the server with each call
-	host    atomic.Pointer[post] // where the server is; nil: not known
-	changes hostChanges          // tells when host changes
+	secret secret               // shown to the server with each call
+	host   atomic.Pointer[post] // where the server is; nil: not known
 
 	// These are New's, then follow's, then Close's.
 	server *server // nil: it runs elsewhere
@@ -87,7 +86,7 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	opts.OneMachine = true
 	c := &Coordinator{
 		folder: f, place: driver.JoinPlace("embed", f.path, namespace),
-		log: logs.Or(opts.Logger), changes: newHostChanges(), followed: make(chan struct{}),
+		log: logs.Or(opts.Logger), followed: make(chan struct{}),
 	}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
@@ -132,54 +131,33 @@ func (c *Coordinator) Describe() coord.Description {
 
 // Acquire implements [coord.Coordinator].
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	var g coord.Grant
-	err := c.moving(ctx, func() (err error) {
-		g, err = c.etcdCoordinator.Acquire(ctx, req)
-		return err
-	})
-	return g, err
+	g, err := c.etcdCoordinator.Acquire(ctx, req)
+	return g, c.explain(err)
 }
 
 // Renew implements [coord.Coordinator].
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	var r coord.Grant
-	err := c.moving(ctx, func() (err error) {
-		r, err = c.etcdCoordinator.Renew(ctx, g, until)
-		return err
-	})
-	return r, err
+	r, err := c.etcdCoordinator.Renew(ctx, g, until)
+	return r, c.explain(err)
 }
 
 // Resume implements [coord.Resumer].
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
 	until int64,
 ) (coord.Grant, error) {
-	var r coord.Grant
-	err := c.moving(ctx, func() (err error) {
-		r, err = c.etcdCoordinator.Resume(ctx, g, token, until)
-		return err
-	})
-	return r, err
+	r, err := c.etcdCoordinator.Resume(ctx, g, token, until)
+	return r, c.explain(err)
 }
 
 // Release implements [coord.Coordinator].
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	again := false
-	return c.moving(ctx, func() error {
-		err := c.etcdCoordinator.Release(ctx, g, last)
-		if again && errors.Is(err, coord.ErrLeaseLost) {
-			return nil // the first time did it, and only the reply was lost
-		}
-		again = true
-		return err
-	})
+	return c.explain(c.etcdCoordinator.Release(ctx, g, last))
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID. If the
 // server runs here it ends, and another process that uses the folder starts it again.
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
-		c.changes.end()
 		c.closed = errors.Join(c.etcdCoordinator.Close(), c.client.Close())
 		c.end()
 		<-c.followed

