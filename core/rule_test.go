@@ -7,7 +7,7 @@ import (
 )
 
 // TestStepLikeTheOracle compares step with oracle wherever a small layout of three time bits and
-// one sequence bit can stand. A term begins with its NotBefore used up, to the end.
+// two sequence bits can stand. A term begins with its NotBefore used up, to the end.
 func TestStepLikeTheOracle(t *testing.T) {
 	nows := []int64{math.MinInt64, 1 << 62} // at the ends of the scale, where a shift overflows
 	for now := int64(-3); now <= 9; now++ {
@@ -15,13 +15,13 @@ func TestStepLikeTheOracle(t *testing.T) {
 	}
 	for bounds := range 4 {
 		lead, tolerance := int64(bounds%2*2), int64(bounds/2*2)
-		r := rule{shift: 1, lead: lead, limit: lead + tolerance, lastTick: 7, last: 1}
+		r := rule{shift: 2, lead: lead, limit: lead + tolerance, lastTick: 7, last: 3}
 		for _, first := range []int64{0, 2, 5} {
-			start := uint64(first)<<1 | 1
+			start := uint64(first)<<2 | 3
 			if got := r.startWord(first); got != start {
 				t.Fatalf("a term after tick %d starts with %#x, want %#x", first, got, start)
 			}
-			for old := start; old < 16; old++ {
+			for old := start; old < 32; old++ {
 				for _, now := range nows {
 					for _, notAfter := range []int64{0, 2, 5, 7} {
 						for _, carried := range []bool{false, true} {
