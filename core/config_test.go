@@ -82,15 +82,10 @@ func TestBadConfig(t *testing.T) {
 			"Stripes is 3; there are 2 worker IDs to lease (5-6)",
 		},
 		"negative TTL": {lease(coord.LeaseConfig{TTL: -1}), "Lease: coord: invalid: TTL is -1ns"},
-		"horizon of days": {
-			lease(coord.LeaseConfig{Horizon: 25 * time.Hour}),
-			"Horizon is 25h0m0s; at most 24h0m0s is allowed here",
-		},
 		"no such worker ID": {
 			lease(coord.LeaseConfig{WorkerIDs: coord.Range{First: 1024}}),
 			"Lease: coord: invalid: WorkerIDs.First is 1024; the layout has worker IDs 0 to 1023",
 		},
-		"unprintable identity": {lease(coord.LeaseConfig{Identity: "a\x00"}), "Identity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(0)

@@ -45,17 +45,32 @@ func journal() (keep func(*core.Config), lines func() string) {
 }
 
 // A window that opens within the rollback tolerance is waited for as well: Ready and
-// Next would not know what for. A wait that nobody notices gets no line in the log.
+// Next would not know what for. A wait that nobody notices gets no line in the log. It is the same
+// for Start, which does not wait.
 func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
-	for wait, told := range map[time.Duration]int{50 * time.Millisecond: 0, 20 * time.Second: 1} {
+	type starter func(*testing.T, *coordtest.Fake, ...func(*core.Config)) *leased
+	begun := func(t *testing.T, f *coordtest.Fake, edit ...func(*core.Config)) *leased {
+		t.Helper()
+		g := begin(t, f, edit...)
+		if err := g.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return g
+	}
+	for _, tt := range []struct {
+		start starter
+		wait  time.Duration
+		told  int
+	}{{lease, 50 * time.Millisecond, 0}, {lease, 20 * time.Second, 1}, {begun, 20 * time.Second, 1}} {
+		wait, told := tt.wait, tt.told
 		synctest.Test(t, func(t *testing.T) {
 			keep, lines := journal()
 			f, began := newFake(1), time.Now()
 			opens := ahead(t, f, leaseConfig(nil).Layout, wait)
-			g := lease(t, f, keep, func(cfg *core.Config) { cfg.RollbackTolerance = time.Minute })
+			g := tt.start(t, f, keep, func(cfg *core.Config) { cfg.RollbackTolerance = time.Minute })
 			// A reading of the clock is cut to the microsecond.
 			if delay := time.Since(opens); delay < 0 || delay > time.Microsecond {
-				t.Errorf("New returned %v after the window had opened", delay)
+				t.Errorf("it was ready %v after the window had opened", delay)
 			}
 			if p := g.cfg.Layout.Decompose(g.next()); !p.Time.Equal(opens) || p.Sequence != 0 {
 				t.Errorf("the first ID is of %v, the window opened at %v", p, opens)
@@ -146,16 +161,10 @@ func TestNewGoesOnForItsStartTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		f.Refuse(true)
-		for limit, set := range map[string]time.Duration{
-			"20s": 0, "2s": 2 * time.Second,
-			"3m0s": 3 * time.Minute,
-		} {
-			g := unleased(t, f, func(cfg *core.Config) { cfg.StartTimeout = set })
-			_, err := core.New(t.Context(), f.Client(), g.cfg)
-			wantText(t, err, "core: starting a generator: no worker ID after "+limit+
-				" of trying: coordtest: Acquire of the fake: coordtest: back end unreachable",
-				coordtest.ErrUnreachable)
-		}
+		g := unleased(t, f, func(cfg *core.Config) { cfg.StartTimeout = 3 * time.Minute })
+		_, err := core.New(t.Context(), f.Client(), g.cfg)
+		wantText(t, err, "core: starting a generator: no worker ID after 3m0s of trying: coordtest: "+
+			"Acquire of the fake: coordtest: back end unreachable", coordtest.ErrUnreachable)
 	})
 }
 

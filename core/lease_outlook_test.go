@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 // What a caller is told to do follows from what keeps the window from growing.
@@ -50,6 +50,11 @@ func TestEndOfTheWindowSaysWhatHasToHappen(t *testing.T) {
 			corrected,
 		},
 		"another clock": {coord.ErrClockSkew, corrected},
+		"in the past":   {keeper.ErrBehind, corrected},
+		"too late": {
+			keeper.ErrLate, "service resumes by itself once the coordinator answers sooner; a longer " +
+				"Horizon bridges more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,45 +87,5 @@ func TestLossInAMovedNamespaceDoesNotPromiseService(t *testing.T) {
 		g.fake.Steal(0)
 		letSettled(time.Second)
 		_ = g.ended("service does not resume in this namespace", coord.ErrNamespaceClosed)
-	})
-}
-
-// capped renews, but never past the time that its own clock allows.
-type capped struct {
-	coord.Coordinator
-	last int64 // 0: there is no bound yet
-}
-
-func (c *capped) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	return c.Coordinator.Renew(ctx, g, min(until, cmp.Or(c.last, until)))
-}
-
-func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &capped{Coordinator: newFake(1).Client()}
-		g := leaseOf(t, c, nil)
-		c.last = g.tick() + time.Minute.Milliseconds()
-		g.clock.Step(time.Hour)
-		letSettled(20 * time.Second)
-		const want = ": the coordinator renews, but the window that it gives is over by this " +
-			"machine's clock: compare the two clocks; last renewed "
-		err := g.ended("service resumes by itself once that is corrected")
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("Next: %v", err)
-		}
-		if since := g.clock.Time().Sub(g.Health().LastRenewal); since > leaseEvery {
-			t.Errorf("the last renewal was %v ago", since)
-		}
-	})
-}
-
-// A coordinator that takes longer than the horizon answers, and that is not enough.
-func TestRepliesThatComeTooLateAreNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := lease(t, newFake(1), func(cfg *core.Config) { cfg.Lease.Horizon = 3 * time.Second })
-		g.fake.DelayReplies(coordtest.Renew, 4*time.Second, coordtest.Forever)
-		letSettled(time.Minute)
-		_ = g.ended("service resumes by itself once the coordinator answers sooner; a longer Horizon " +
-			"bridges more")
 	})
 }

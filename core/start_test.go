@@ -3,9 +3,6 @@ package core_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,29 +74,6 @@ func TestStartThatIsClosedLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A window that opens later is announced, and so is its opening.
-func TestStartAnnouncesTheWaitForItsWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		keep, lines := journal()
-		f := newFake(1)
-		opens := ahead(t, f, leaseConfig(nil).Layout, 20*time.Second)
-		g := begin(t, f, keep)
-		letSettled(time.Second)
-		if err := g.Check(); !errors.Is(err, core.ErrWindowNotOpen) {
-			t.Errorf("Check: %v", err)
-		}
-		letSettled(time.Minute)
-		g.next()
-		wait := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 `+
-			`for=20s opens=%s`, at(opens))
-		const open = `level=WARN msg="the issue window is open" after=20s`
-		_, then, waited := strings.Cut(lines(), wait)
-		if !waited || !strings.Contains(then, open) || strings.Count(lines(), "level=WARN") != 2 {
-			t.Errorf("the log is\n%s\nwant %s and %s", lines(), wait, open)
-		}
-	})
-}
-
 // A call that its context has ended is counted as what it waited for.
 func TestCallsEndedByTheirContextAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -132,34 +106,6 @@ func TestCallsEndedByTheirContextAreCounted(t *testing.T) {
 			ContextEnded: 1,
 		}); g.Health().Errors != want {
 			t.Errorf("counted is %+v, want %+v", g.Health().Errors, want)
-		}
-	})
-}
-
-// Without a logger, warnings go to the default one, and nothing else does.
-func TestWarningsGoToTheDefaultLogger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		keep, lines := journal()
-		var cfg core.Config
-		keep(&cfg)
-		before := slog.Default()
-		slog.SetDefault(cfg.Logger)
-		defer slog.SetDefault(before)
-		f := newFake(1)
-		ahead(t, f, leaseConfig(nil).Layout, 5*time.Second)
-		if err := lease(t, f).Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		got := lines()
-		if strings.Contains(got, "level=INFO") ||
-			!strings.Contains(got, "waiting for the issue window to open") {
-			t.Errorf("logged was\n%s", got)
-		}
-		lease(t, f, func(c *core.Config) { c.Logger = slog.New(slog.DiscardHandler) })
-		f.Refuse(true)
-		letSettled(time.Minute)
-		if lines() != got {
-			t.Errorf("a silenced generator logged\n%s", strings.TrimPrefix(lines(), got))
 		}
 	})
 }

@@ -86,7 +86,4 @@ func (s *suite) longWindows(o operated, horizon time.Duration) {
 	s.release(o.party, crashed, crashed.NotAfter)
 	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed,
 		long.Until)
-	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
-		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
-	}
 }

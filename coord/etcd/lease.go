@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -91,14 +90,13 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 				return
 			}
 			all[i] = protocol.Lease{
-				Worker: h.Worker, Mark: strconv.FormatInt(h.Changed, 10), Renewed: mark.Renewed,
-				TTL:  mark.Lease(),
+				Worker: h.Worker, Renewed: mark.Renewed, TTL: mark.Lease(),
 				Left: s.remaining(ctx, lease, mark.Lease()),
 			}
 		})
 	}
 	asked.Wait()
-	return slices.DeleteFunc(all, func(l protocol.Lease) bool { return l.Mark == "" })
+	return slices.DeleteFunc(all, func(l protocol.Lease) bool { return l.TTL == 0 })
 }
 
 // askedAtOnce is of how many holders it is asked at once when their leases end.

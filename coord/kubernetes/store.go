@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -322,7 +321,7 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) (out []pr
 		}
 		if slot, err := slotEntry(o, h.Worker); err == nil {
 			out = append(out, protocol.Lease{
-				Worker: h.Worker, Mark: strconv.FormatInt(o.Ends, 10), Renewed: slot.Record.Renewed,
+				Worker: h.Worker, Renewed: slot.Record.Renewed,
 				TTL:  slot.Record.Lease(),
 				Left: max(time.Duration(o.Ends+s.skew-now)*time.Microsecond, 0),
 			})

@@ -114,7 +114,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 		if l, ok := h.Lease.(lease); ok && slots[i].Err == nil {
 			slot := slots[i].Slot.Record
 			out = append(out, protocol.Lease{
-				Worker: h.Worker, Mark: strconv.FormatInt(l.ends, 10), Renewed: slot.Renewed, TTL: slot.Lease(),
+				Worker: h.Worker, Renewed: slot.Renewed, TTL: slot.Lease(),
 				Left: max(time.Duration(l.ends-now)*time.Microsecond, 0),
 			})
 		}

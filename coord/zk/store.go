@@ -333,9 +333,8 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 	for _, p := range probed {
 		if rec := p.Slot.Record; p.Err == nil && (rec.Retired || rec.Token != "") {
 			all = append(all, protocol.Lease{
-				Worker: rec.Worker, Mark: fmt.Sprint(rec.Generation, " ", rec.Renewed),
-				Renewed: max(rec.Renewed, 0),
-				TTL:     rec.Lease(), Left: -1, Retired: rec.Retired,
+				Worker: rec.Worker, Renewed: max(rec.Renewed, 0), TTL: rec.Lease(), Left: -1,
+				Retired: rec.Retired,
 			})
 		}
 	}

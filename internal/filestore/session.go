@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -83,8 +82,7 @@ func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey
 		if now := s.o.Leases.Now(); now != 0 {
 			left := time.Duration(max(m.Ends-now, 0)) * time.Microsecond
 			h.Lease = protocol.Lease{
-				Worker: id, Mark: strconv.FormatInt(m.Ends, 10),
-				Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left,
+				Worker: id, Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(), Left: left,
 			}
 		}
 		v.Holders = append(v.Holders, h)

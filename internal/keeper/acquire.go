@@ -78,7 +78,7 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 // of req: what one of them has reached is there for the next. It may run beside the loop.
 func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)) acquired {
 	d := k.acquisitions
-	a, err := Ask(ctx, &d, onRetry, func(ctx context.Context) (acquired, error) {
+	a, err := Ask(ctx, &d, k.whom, onRetry, func(ctx context.Context) (acquired, error) {
 		began, now, req := time.Now(), k.now(), req
 		req.Now, req.Until, req.OpenBy = now, k.until(now), now
 		g, err := k.cfg.Coordinator.Acquire(ctx, req)
@@ -123,14 +123,13 @@ func (k *Keeper) open(t Term, asked int64) error {
 	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
 		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after",
 		took.Round(time.Millisecond))
-	k.tellOpening()
 	k.tellService()
 	return nil
 }
 
 // adopt makes g the grant that is kept from now on.
 func (k *Keeper) adopt(g coord.Grant, asked int64) {
-	k.dropAll()
+	k.dropRenewal()
 	k.leased.Store(true)
 	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
 	// The window was chosen for the time at which it was asked for. A clock that

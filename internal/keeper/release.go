@@ -19,7 +19,7 @@ func (k *Keeper) finish() {
 	if !k.held { //mutant:start-closed
 		return
 	}
-	k.awaitCalls()
+	k.awaitRenewal()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
 	last := k.cfg.Gate.Shut(errStopped) //mutant:trim-open
@@ -47,22 +47,24 @@ func (k *Keeper) awaitHealing() {
 	}
 }
 
-// awaitCalls lets the renewals that are under way end, for a moment: some clients give
+// awaitRenewal lets a renewal that is under way end, for a moment: some clients give
 // up a connection together with a call, and the release needs it.
-func (k *Keeper) awaitCalls() {
+func (k *Keeper) awaitRenewal() {
 	moment := time.NewTimer(k.replies.base)
 	defer moment.Stop()
-	for len(k.calls) > 0 {
+	for k.renewal != nil {
 		select {
 		case a := <-k.answers:
-			k.drop(a.of)
-			if a.err == nil && checkRenewal(a.old, a.g, k.cfg.Request.LastTick) == nil {
+			if a.of != k.renewal || a.open {
+				continue
+			}
+			if k.renewal = nil; a.failed(k.cfg.Request.LastTick) == nil {
 				k.grant = a.g
 			}
 		case <-moment.C:
-			k.dropAll()
+			k.dropRenewal()
 		case <-k.hurry.Done():
-			k.dropAll()
+			k.dropRenewal()
 		}
 	}
 }

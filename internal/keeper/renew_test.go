@@ -123,12 +123,11 @@ func TestRetriesComeWithGrowingPausesOfASecondAtMost(t *testing.T) {
 // than one that answers: it is tried once in an interval. A deadline that follows a slow
 // coordinator is no reason to notice later that it is back.
 func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
-	const soon = every + 100*time.Millisecond
-	each(t, map[string]struct {
+	type outage struct {
 		away func(*rig, bool)
 		soon time.Duration
-	}{
-		"dead link": {func(r *rig, away bool) { r.fake.Outage(away) }, soon},
+	}
+	each(t, map[string]outage{
 		"refused":   {func(r *rig, away bool) { r.fake.Refuse(away) }, 1100 * time.Millisecond},
 		"slow": {func(r *rig, away bool) {
 			if away {
@@ -139,12 +138,8 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 			} else {
 				r.slowly(10 * time.Millisecond)
 			}
-		}, soon},
-	}, func(t *testing.T, c struct {
-		away func(*rig, bool)
-		soon time.Duration
-	},
-	) {
+		}, every + 100*time.Millisecond},
+	}, func(t *testing.T, c outage) {
 		r := start(t, 1)
 		for i := range 60 {
 			c.away(r, true)

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -15,42 +14,34 @@ import (
 // A lease that stands although it was not renewed for its TTL shows either. Nothing is granted
 // then before each of these holders has shown a sign of life or is gone, for at most one TTL.
 
-// life is the last sign of life of a holder.
-type life struct {
-	mark string // changes with each
-	when Span   // by the holder's clock, and until when the next is due
-}
-
 // silence is what a process waits for, by worker ID: that a holder shows another sign of life
 // than this one, or until its lease has ended.
 type silence map[int]silent
 
-type silent struct {
-	mark string
-	ends int64
-}
+type silent struct{ renewed, ends int64 }
 
 // lateness is by how much a back end may end leases too late, and overdue when it does then.
 const lateness, overdue = 5 * time.Second, time.Second
 
 // listen returns when the leases end of holders of whom nothing was heard in their time, by a
 // clock, nor since the silence began; 0: there are none. If the clock agrees with none of the
-// holders, differs is the error of one.
-func (q silence) listen(now map[int]life, clock Span,
+// holders, differs is the error of one. Now tells by a holder's clock when it has renewed last and
+// until when it is due again.
+func (q silence) listen(now map[int]Span, clock Span,
 	bound time.Duration,
 ) (ends int64, differs *coord.ClockSkewError) {
 	agree := false
 	for _, id := range slices.Sorted(maps.Keys(now)) {
-		mark, when := now[id].mark, now[id].when
+		when := now[id]
 		if _, there := q[id]; !there { //mutant:other-share
-			q[id] = silent{mark, clock.High + when.High - when.Low}
+			q[id] = silent{when.Low, clock.High + when.High - when.Low}
 		}
 		err := CheckClock(clock, when, bound)
 		if err == nil {
 			agree = true
 			continue
 		}
-		if was := q[id]; was.mark == mark && clock.Low > when.High && clock.Low <= was.ends+
+		if was := q[id]; was.renewed == when.Low && clock.Low > when.High && clock.Low <= was.ends+
 			lateness.Microseconds() {
 			ends = max(ends, was.ends, clock.Low+overdue.Microseconds()) //mutant:silent-holders
 		}
@@ -62,18 +53,16 @@ func (q silence) listen(now map[int]life, clock Span,
 	return ends, differs
 }
 
-// marks are the signs of life that owner marks tell. What cannot be read tells nothing.
-func (sv *Survey) marks() map[int]life {
-	all := map[int]life{}
+// marks are the last renewals, and until when the next ones are due, that owner marks tell. What
+// cannot be read tells nothing.
+func (sv *Survey) marks() map[int]Span {
+	all := map[int]Span{}
 	for _, h := range sv.Holders {
 		if h.Mark == nil {
 			continue
 		}
 		if m, err := h.Mark(); err == nil {
-			all[h.Worker] = life{
-				fmt.Sprint(h.Changed),
-				Span{m.Renewed, m.Renewed + m.Lease().Microseconds()},
-			}
+			all[h.Worker] = Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}
 		}
 	}
 	return all
@@ -83,8 +72,8 @@ func (sv *Survey) marks() map[int]life {
 // from everywhere among them, as those side by side may all be retired.
 const sampled = 8
 
-// lives are the signs of life of the holders of a survey.
-func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {
+// lives are the last renewals of the holders of a survey.
+func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]Span {
 	all := sv.marks()
 	if sv.Server == 0 || len(sv.Holders) == 0 {
 		return all
@@ -98,7 +87,7 @@ func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]
 		}
 		for _, l := range s.Leases(ctx, ask) {
 			if !l.Retired {
-				all[l.Worker] = life{l.Mark, Span{l.Renewed, l.Renewed + l.TTL.Microseconds()}}
+				all[l.Worker] = Span{l.Renewed, l.Renewed + l.TTL.Microseconds()}
 			}
 		}
 	}

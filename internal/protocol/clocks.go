@@ -43,7 +43,7 @@ func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error
 	}
 	latest, earliest := now, now
 	for _, said := range sv.marks() {
-		latest, earliest = max(latest, said.when.Low), min(earliest, said.when.High)
+		latest, earliest = max(latest, said.Low), min(earliest, said.High)
 	}
 	if far := time.Duration(latest-earliest) * time.Microsecond; far > c.set.SkewBound {
 		c.log.Warn("the clocks of the holders and of this machine differ, or holders are gone; the "+
@@ -62,8 +62,8 @@ func (c *Coordinator) lowerClock(s Session, sv *Survey, now int64) (int64, error
 	}
 	first := int64(0)
 	for _, said := range sv.marks() {
-		if first == 0 || said.when.Low < first {
-			first = said.when.Low
+		if first == 0 || said.Low < first {
+			first = said.Low
 		}
 	}
 	return now, CheckClock(Span{now, now}, Span{first, max(first, now)}, c.set.SkewBound)

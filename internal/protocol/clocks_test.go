@@ -78,7 +78,7 @@ type listened struct {
 func (s *listened) Leases(_ context.Context, holders []Holder) (all []Lease) {
 	s.asked++
 	for _, h := range holders {
-		all = append(all, Lease{Worker: h.Worker, Retired: h.Worker < s.retired, Mark: "m"})
+		all = append(all, Lease{Worker: h.Worker, Retired: h.Worker < s.retired})
 	}
 	return all
 }

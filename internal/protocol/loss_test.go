@@ -272,42 +272,28 @@ func TestDetector(t *testing.T) {
 // TestListen: who has renewed, of holders whose leases may outlive the back end.
 func TestListen(t *testing.T) {
 	const now, ttl, second = 100_000_000, 10_000_000, 1_000_000
-	at := func(mark string, renewed int64) life { return life{mark, Span{renewed, renewed + ttl}} }
-	const long = now - ttl - second - 1
-	since := func(mark string, ago int64) silence { return silence{1: {mark, now + ttl - ago}} }
+	at := func(renewed int64) Span { return Span{renewed, renewed + ttl} }
+	const long = now - ttl - second - 2
+	since := func(ago int64) silence { return silence{1: {long, now + ttl - ago}} }
 	for _, tt := range []struct {
 		name    string
 		first   silence
-		now     map[int]life
+		now     map[int]Span
 		ends    int64 // seconds from now; 0: nobody is silent
 		differs bool
 	}{
 		{"nobody is there", silence{}, nil, 0, false},
-		{"in time", silence{}, map[int]life{1: at("a", now-ttl-second)}, 0, false},
-		{"long ago", silence{}, map[int]life{1: at("a", long)}, 10, true},
-		{"in the future", silence{}, map[int]life{1: at("a", now+second+1)}, 0, true},
-		{"one of several", silence{}, map[int]life{1: at("a", long), 2: at("b", now)}, 10, false},
-		{"for longer", since("a", 4*second), map[int]life{1: at("a", long)}, 6, true},
-		{"by another clock since", since("a", 4*second), map[int]life{1: at("b", long)}, 0, true},
-		{
-			"and by this one", since("a", 4*second),
-			map[int]life{1: at("b", long), 2: at("c", now)},
-			0,
-			false,
-		},
-		{
-			"its lease should have ended", since("a", ttl+5*second),
-			map[int]life{1: at("a", long)},
-			1,
-			true,
-		},
-		{"and does not end", since("a", ttl+5*second+1), map[int]life{1: at("a", long)}, 0, true},
-		{
-			"another one later", since("a", ttl+6*second),
-			map[int]life{1: at("a", long), 2: at("b", long)},
-			10, true,
-		},
-		{"those are gone", since("a", second), nil, 0, false},
+		{"in time", silence{}, map[int]Span{1: at(now - ttl - second)}, 0, false},
+		{"long ago", silence{}, map[int]Span{1: at(long)}, 10, true},
+		{"in the future", silence{}, map[int]Span{1: at(now + second + 1)}, 0, true},
+		{"one of several", silence{}, map[int]Span{1: at(long), 2: at(now)}, 10, false},
+		{"for longer", since(4 * second), map[int]Span{1: at(long)}, 6, true},
+		{"by another clock since", since(4 * second), map[int]Span{1: at(long + 1)}, 0, true},
+		{"and by this one", since(4 * second), map[int]Span{1: at(long + 1), 2: at(now)}, 0, false},
+		{"its lease should have ended", since(ttl + 5*second), map[int]Span{1: at(long)}, 1, true},
+		{"and does not end", since(ttl + 5*second + 1), map[int]Span{1: at(long)}, 0, true},
+		{"another one later", since(ttl + 6*second), map[int]Span{1: at(long), 2: at(long)}, 10, true},
+		{"those are gone", since(second), nil, 0, false},
 	} {
 		ends, err := tt.first.listen(tt.now, Span{now, now}, time.Second)
 		if want := tt.ends; want != 0 && ends != now+want*second || want == 0 && ends != 0 ||

@@ -285,7 +285,6 @@ func (Pointer) Check() error { return nil }
 // Lease says when a lease ends unless it is renewed.
 type Lease struct {
 	Worker  int
-	Mark    string        // changes with each sign of life
 	Renewed int64         // the holder's clock at the last renewal, as its slot or owner mark has it
 	TTL     time.Duration // that the holder asked for, from the same place
 	Left    time.Duration // negative: the back end does not tell; Renewed and TTL have to do

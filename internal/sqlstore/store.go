@@ -219,7 +219,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 	for _, r := range a.rows {
 		if slot, err := s.slot(r); err == nil && r.note != "" && r.ends > a.now {
 			out = append(out, protocol.Lease{
-				Worker: r.worker, Mark: strconv.FormatInt(r.ends, 10), Renewed: slot.Record.Renewed,
+				Worker: r.worker, Renewed: slot.Record.Renewed,
 				TTL:  slot.Record.Lease(),
 				Left: time.Duration(r.ends-a.now) * time.Microsecond,
 			})

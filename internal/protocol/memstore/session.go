@@ -207,8 +207,7 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	for _, h := range holders {
 		if o := s.state.owners[h.Worker]; o.token != "" {
 			out = append(out, protocol.Lease{
-				Worker: h.Worker, Mark: fmt.Sprint(o.changed),
-				Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now()),
+				Worker: h.Worker, Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now()),
 			})
 		}
 	}
