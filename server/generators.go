@@ -101,6 +101,5 @@ func sendJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return err
 	}
-	send(w, append(body, '\n'), false, true)
-	return nil
+	return send(w, jsonType, append(body, '\n'))
 }

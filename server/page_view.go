@@ -23,7 +23,6 @@ const mostRows = 2048
 // view is a page, as its template shows it.
 type view struct {
 	Title   string // empty: it is the live page
-	Build   string
 	Head    head
 	Tables  []table
 	Query   string // what rows of worker IDs have in them
@@ -95,16 +94,16 @@ func line(values []float64) cell {
 
 // viewOfFacts returns the live page.
 func (s *Server) viewOfFacts(f *facts) *view {
-	v := &view{
-		Build: s.cfg.Build,
-		Head:  head{says(f), f.now.UTC().Format(time.TimeOnly) + " UTC", span(f.up), s.cfg.Build},
-	}
-	v.Tables = append(v.Tables, generatorTable(f))
+	tables := []table{generatorTable(f)}
 	if f.segments {
-		v.Tables = append(v.Tables, segmentTable(f))
+		tables = append(tables, segmentTable(f))
 	}
-	v.Tables = append(v.Tables, s.callerTable(f), refusalTable(f), workerTable(f))
-	return v
+	return &view{
+		Head: head{
+			says(f), f.now.UTC().Format(time.TimeOnly) + " UTC", span(f.up), s.cfg.Build,
+		},
+		Tables: append(tables, s.callerTable(f), refusalTable(f), workerTable(f)),
+	}
 }
 
 func generatorTable(f *facts) table {
@@ -228,12 +227,12 @@ func segmentTable(f *facts) table {
 
 func stateOfTag(h segment.Health) cell {
 	switch {
-	case h.Err != nil && h.Failures > 0:
+	case h.Failing == nil:
+		return cell{Text: "ready", Class: levelWell}
+	case h.Err != nil:
 		return cell{Text: "no numbers", Class: levelDown}
-	case h.Failing != nil:
-		return cell{Text: "not refilled", Class: levelWarn}
 	}
-	return cell{Text: "ready", Class: levelWell}
+	return cell{Text: "not refilled", Class: levelWarn}
 }
 
 func (s *Server) callerTable(f *facts) table {

@@ -42,6 +42,7 @@ type request struct {
 	may    Right         // what the caller may do
 	limit  *rate.Limiter // of the caller's token; nil: none
 	held   int64         // bytes of the reply that count
+	buffer *buffer       // nil: it has needed none
 }
 
 // requestKey is the key of the request, in the context of a procedure.

@@ -11,21 +11,10 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
-	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
 // Generate implements unalike.v1.IDService.
 func (r rpc) Generate(ctx context.Context,
-	req *unalikev1.GenerateRequest,
-) (*unalikev1.GenerateResponse, error) {
-	resp, err := r.generate(ctx, req)
-	if err != nil {
-		return nil, r.failRPC(ctx, unalikev1connect.IDServiceGenerateProcedure, err)
-	}
-	return resp, nil
-}
-
-func (r rpc) generate(ctx context.Context,
 	req *unalikev1.GenerateRequest,
 ) (*unalikev1.GenerateResponse, error) {
 	g, sp, err := r.served(req.GetGenerator())
@@ -36,12 +25,8 @@ func (r rpc) generate(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
-		return nil, err
-	}
-	b := r.buffers.Get().(*buffer)
-	defer r.keep(b)
-	if b.ids, err = take(ctx, g, b.ids[:0], wants.count, wants.wait); err != nil {
+	ids, err := r.takeIDs(ctx, requestOf(ctx), g, wants)
+	if err != nil {
 		return nil, err
 	}
 	nonce, err := sp.nonce(ctx) // after the IDs: then there is a namespace
@@ -49,8 +34,7 @@ func (r rpc) generate(ctx context.Context,
 		return nil, err
 	}
 	return &unalikev1.GenerateResponse{
-		NamespaceNonce: nonce, Layout: sp.layout,
-		Runs: runsOf(b.ids, g.Layout()),
+		NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(ids, g.Layout()),
 	}, nil
 }
 
@@ -58,32 +42,17 @@ func (r rpc) generate(ctx context.Context,
 func (r rpc) Numbers(ctx context.Context,
 	req *unalikev1.NumbersRequest,
 ) (*unalikev1.NumbersResponse, error) {
-	resp, err := r.count(ctx, req)
-	if err != nil {
-		return nil, r.failRPC(ctx, unalikev1connect.IDServiceNumbersProcedure, err)
-	}
-	return resp, nil
-}
-
-func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse,
-	error,
-) {
 	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
-		return nil, err
-	}
-	b := r.buffers.Get().(*buffer)
-	defer r.keep(b)
-	if b.numbers, err = r.takeNumbers(ctx, req.GetTag(), b.numbers[:0], wants.count,
-		wants.wait); err != nil {
+	all, err := r.takeNumbers(ctx, requestOf(ctx), req.GetTag(), wants)
+	if err != nil {
 		return nil, err
 	}
 	resp := new(unalikev1.NumbersResponse)
 	var last *unalikev1.NumberRun
-	for _, n := range b.numbers {
+	for _, n := range all {
 		if last != nil && n-last.First == int64(last.Count) {
 			last.Count++
 			continue
@@ -95,21 +64,20 @@ func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalike
 }
 
 // Decode implements unalike.v1.IDService.
-func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
+func (r rpc) Decode(_ context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
 	error,
 ) {
 	g, _, err := r.served(req.GetGenerator())
-	if err == nil {
-		var p core.Parts
-		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil {
-			// above 63 bits it is negative, and refused
-			return &unalikev1.DecodeResponse{
-				Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID),
-				Sequence: uint32(p.Sequence),
-			}, nil
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil, r.failRPC(ctx, unalikev1connect.IDServiceDecodeProcedure, err)
+	p, err := partsOf(g.Layout(), core.ID(req.GetId())) // above 63 bits it is negative, and refused
+	if err != nil {
+		return nil, err
+	}
+	return &unalikev1.DecodeResponse{
+		Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID), Sequence: uint32(p.Sequence),
+	}, nil
 }
 
 // Layout implements unalike.v1.IDService.
@@ -117,19 +85,20 @@ func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalike
 	error,
 ) {
 	g, sp, err := r.served(req.GetGenerator())
-	if err == nil {
-		var nonce string
-		if nonce, err = sp.nonce(ctx); err == nil {
-			l := g.Layout()
-			return &unalikev1.LayoutResponse{
-				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits),
-				WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
-				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
-				Expires: timestamppb.New(l.Expires()),
-			}, nil
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil, r.failRPC(ctx, unalikev1connect.IDServiceLayoutProcedure, err)
+	nonce, err := sp.nonce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := g.Layout()
+	return &unalikev1.LayoutResponse{
+		NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits),
+		WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
+		Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
+		Expires: timestamppb.New(l.Expires()),
+	}, nil
 }
 
 // served returns the generator of a call, with its namespace. A call that names none means the only
@@ -153,7 +122,7 @@ func (s *Server) asked(count uint32, wait *durationpb.Duration) (want, error) {
 		return w, problemf(http.StatusBadRequest, "count is %d; 1 to %d are allowed, and 0 means 1",
 			count, s.cfg.MaxCount)
 	}
-	if wait != nil && wait.CheckValid() != nil || !s.waitAllowed(w.wait) {
+	if !s.waitAllowed(w.wait) {
 		return w, problemf(http.StatusBadRequest, "max_wait is a duration from 0s to %v", s.cfg.MaxWait)
 	}
 	return w, nil

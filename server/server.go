@@ -74,9 +74,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	slices.Sort(s.known)
 	s.routes()
-	if err := s.routesRPC(); err != nil {
-		return nil, err
-	}
+	s.routesRPC()
 	s.patterns = slices.Sorted(maps.Keys(s.traffic))
 	return s, nil
 }
@@ -155,24 +153,25 @@ func (s *Server) routes() {
 	if s.cfg.Leaf.Enabled {
 		s.leafRoutes()
 	}
-	s.probeRoutes(s.mux)
-	s.probeRoutes(s.admin)
-	s.profileRoutes(s.admin)
-	s.metricsRoute(s.admin)
-	s.pageRoutes(s.admin)
-	switch {
-	case !s.cfg.AdminApart:
-		s.metricsRoute(s.mux)
-		s.pageRoutes(s.mux)
-	case s.cfg.Leaf.Enabled:
-		s.assetRoutes(s.mux)
+	for _, mux := range []*http.ServeMux{s.mux, s.admin} {
+		s.probeRoutes(mux)
+		s.assetRoutes(mux)
+		if mux == s.admin || !s.cfg.AdminApart {
+			s.operatorRoutes(mux)
+		}
 	}
+	s.profileRoutes(s.admin)
 }
 
-// metricsRoute adds the page of metrics, if there is one.
-func (s *Server) metricsRoute(mux *http.ServeMux) {
+// operatorRoutes sets up the page, and that of metrics if there is one.
+func (s *Server) operatorRoutes(mux *http.ServeMux) {
+	s.route(mux, route{
+		pattern: pagePath, methods: reads, right: Operate, takes: []string{"id", "worker"},
+	}, s.page)
+	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none},
+		s.pageEvents)
 	if s.cfg.Metrics != nil {
-		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, s.metrics)
+		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, served(s.cfg.Metrics))
 	}
 }
 
@@ -183,10 +182,15 @@ func (s *Server) profileRoutes(mux *http.ServeMux) {
 		"trace": pprof.Trace,
 	} {
 		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true},
-			func(w http.ResponseWriter, r *request) error {
-				h(w, r.Request)
-				return nil
-			})
+			served(h))
+	}
+}
+
+// served is a handler of another package.
+func served(h http.Handler) handler {
+	return func(w http.ResponseWriter, r *request) error {
+		h.ServeHTTP(w, r.Request)
+		return nil
 	}
 }
 
@@ -239,12 +243,6 @@ func (s *Server) unknown(http.ResponseWriter, *request) error {
 // health answers that the process lives.
 func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	return text(w, http.StatusOK, "ok\n")
-}
-
-// metrics answers with metrics.
-func (s *Server) metrics(w http.ResponseWriter, r *request) error {
-	s.cfg.Metrics.ServeHTTP(w, r.Request)
-	return nil
 }
 
 // text answers with plain text.
