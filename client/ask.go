@@ -31,14 +31,9 @@ const (
 	confirmTime = 30 * time.Second
 )
 
-// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on,
-// and one that does not answer soon until it does: twice as many may take it twice as long, and
-// longer than a request may.
+// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on.
 func (c *Client) ask(e *endpoint) (*batch, error) {
 	count := c.count
-	if !e.quick {
-		count = min(count, c.o.Prefetch)
-	}
 	if e.most > 0 {
 		count = min(count, e.most)
 	}
@@ -59,13 +54,12 @@ func (c *Client) ask(e *endpoint) (*batch, error) {
 func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(c.life, requestTime)
 	defer cancel()
-	asked, wall := time.Now(), c.clock.UnixMicro() //nolint:forbidigo // how long a server takes is no matter of IDs
+	asked := c.clock.UnixMicro()
 	body, err := c.call(ctx, e.url, count)
-	e.quick = err == nil && time.Since(asked) <= quickTime //nolint:forbidigo // the same
 	if err != nil {
 		return nil, err
 	}
-	if took := c.clock.UnixMicro() - wall; took > requestTime.Microseconds() {
+	if took := c.clock.UnixMicro() - asked; took > requestTime.Microseconds() {
 		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs "+
 			"are too old", time.Duration(took)*time.Microsecond)
 	}

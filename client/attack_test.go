@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,35 +42,6 @@ func (p *paced) set(most uint32, each time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.most, p.each = most, each
-}
-
-// TestShortOfTime: callers who use up what comes go on having IDs of a server that has no time for
-// twice as many in one request.
-func TestShortOfTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPaced(time.Millisecond / 10)
-		c := network{"a": p}.client(t, client.Options{Prefetch: 100, Timeout: time.Minute}, "a")
-		take(t, c, 1000, 0)
-		if got := p.counts(); !slices.Contains(got, 200) {
-			t.Errorf("while there is time: %v", got)
-		}
-		const each = 13 * time.Millisecond
-		p.set(1000, each)
-		start := time.Now()
-		take(t, c, 1000, 0)
-		// one request was too large
-		if took, most := time.Since(start), 1000*each+4*time.Second; took > most {
-			t.Errorf("1000 took %v, want at most %v; it was asked for %v", took, most, p.counts())
-		}
-	})
-}
-
-// TestOneCannotRead: a server that takes every request for a bad one, as a port of TLS does with a
-// request that is not of TLS, or that allows fewer IDs, does not stop one that answers.
-func TestOneCannotRead(t *testing.T) {
-	a, b := two(t)
-	a.fault.Store(says(http.StatusBadRequest))
-	take(t, newClient(t, stocks(10), a, b), 200, 0)
 }
 
 // TestOrder: an ID is above every one that was had before it was asked for, by whichever caller,

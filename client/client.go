@@ -40,12 +40,10 @@ const (
 	// DefaultTimeout is how long Next waits.
 	DefaultTimeout = 3 * time.Second
 
-	// maxPrefetch is what a server can be told to allow at most.
+	// maxPrefetch is the largest Prefetch that makes sense.
 	maxPrefetch = 1_000_000
 	// requestTime bounds one request, so that another server has its turn.
 	requestTime = 2 * time.Second
-	// quickTime is how long a server may take for a request when it is to be asked for twice as many.
-	quickTime = requestTime / 4
 	// restTime is how long a server that has failed is not asked while another one answers.
 	restTime = 5 * time.Second
 	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first
@@ -87,9 +85,7 @@ type Options struct {
 	// Token is sent as a bearer token. Empty: none.
 	Token string
 	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for
-	// as many as were used in the last MaxAge and half as many again, and first for 64. While Prefetch
-	// IDs are used up sooner than a request is answered it asks for twice as many, where the server
-	// answers soon. 0: 4096.
+	// as many as were used in the last MaxAge and half as many again, and first for 64. 0: 4096.
 	Prefetch int
 	// MaxAge is how old an ID of the stock may become before it is dropped. 0: 1 s.
 	MaxAge time.Duration
@@ -115,7 +111,6 @@ type Client struct {
 	mu       sync.Mutex
 	stock    *batch  // in use; nil: none
 	reserve  *batch  // for when that is used up; nil: none
-	short    bool    // a stock was used up before the next one came
 	fetching bool    // IDs have been asked for
 	working  bool    // there is a goroutine that asks
 	last     *result // of the last fetch, which may be under way; nil: there was none

@@ -120,26 +120,6 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// TestLostReplies: a server that fails in the middle of replies costs IDs, and no caller sees it.
-func TestLostReplies(t *testing.T) {
-	a, b := two(t)
-	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/proto")
-		w.Header().Set("Content-Length", "1000")
-		_, _ = w.Write([]byte{18, 1, 'l'}) // a layout
-	})
-	a.fault.Store(&cut)
-	c := newClient(t, stocks(10), a, b)
-	seen := map[core.ID]bool{}
-	for range 1000 {
-		id, err := c.Next()
-		if err != nil || seen[id] {
-			t.Fatalf("%v: %v; twice: %v", id, err, seen[id])
-		}
-		seen[id] = true
-	}
-}
-
 // TestOutage: without any server Next fails in time and says why, and has IDs again by itself.
 func TestOutage(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))

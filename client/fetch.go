@@ -11,7 +11,6 @@ import (
 type endpoint struct {
 	url, host string
 	most      int    // it refuses to give more; 0: it has not refused
-	quick     bool   // it answered the last request within quickTime
 	said      string // its layout and nonce, as it said last; empty: not known yet
 	// until then another one is asked if there is one; zero: it had IDs when it was asked last
 	rests  time.Time
@@ -41,24 +40,14 @@ func (c *Client) fetch() {
 }
 
 // wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many
-// again, within bounds. Callers who use them up sooner than a request is answered have twice as
-// many as Prefetch. The lock is held.
+// again, within bounds. The lock is held.
 func (c *Client) wanted(now time.Time) int {
 	if c.last == nil {
 		c.mark.at = now
 		return min(firstPrefetch, c.o.Prefetch)
 	}
-	count := max(c.used(now)*3/2, leastPrefetch)
-	if c.short {
-		count = max(count, firstPrefetch)
-	}
-	switch {
-	case count < int64(c.o.Prefetch): //mutant:client-slow
-		return int(count)
-	case c.short:
-		return min(2*c.o.Prefetch, maxPrefetch)
-	}
-	return c.o.Prefetch
+	//mutant:client-slow
+	return min(int(max(c.used(now)*3/2, leastPrefetch)), c.o.Prefetch)
 }
 
 // used returns how many IDs callers had in the last MaxAge, or in up to twice that time. The lock
