@@ -35,9 +35,8 @@ func (s *Server) admitCount(r *request, count int) error {
 	}
 	n := replyBytes(count)
 	if !s.replies.TryAcquire(n) { //mutant:reply-bytes
-		p := refusal("reply_bytes", http.StatusServiceUnavailable,
-			"the replies that are under way have all the memory that there is for them")
-		p.retry = retrySoon
+		p := later("the replies that are under way have all the memory that there is for them")
+		p.reason = "reply_bytes"
 		return p
 	}
 	r.held = n

@@ -193,31 +193,3 @@ func TestPageEvents(t *testing.T) {
 	}
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
 }
-
-// TestPageWatchers: however many watch, everything is looked at a few times a second; and a
-// connection has a bound.
-func TestPageWatchers(t *testing.T) {
-	t.Parallel()
-	r, counted := serveCounted(t)
-	url, begun := r.listen().URL+"/page/events", time.Now()
-	for range 3 {
-		c := http2Client(t)
-		for i := range server.DefaultMaxWatches + 1 {
-			resp, err := c.Get(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			if want := map[bool]int{
-				true:  429,
-				false: 200,
-			}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
-				t.Errorf("stream %d: %s, want %d", i, resp.Status, want)
-			}
-		}
-	}
-	<-time.After(time.Second)
-	if n, most := counted.looks.Load(), 1+int64(time.Since(begun)/(100*time.Millisecond)); n > most {
-		t.Errorf("30 watchers looked %d times, want at most %d", n, most)
-	}
-}

@@ -24,7 +24,6 @@ type problem struct {
 	Message string `json:"message,omitempty"`
 
 	retry time.Duration // after which trying again may help; 0: it is not said
-	allow string        // the methods that are allowed
 	// reason is why the request was refused, in one of a few words; empty: it was not for a bound or
 	// for who asked.
 	reason string
@@ -47,15 +46,19 @@ func refusal(reason string, status int, text string, args ...any) *problem {
 	return p
 }
 
+// later is a problem that trying again soon may help with.
+func later(text string) *problem {
+	p := problemf(unavailable, "%s", text)
+	p.retry = retrySoon
+	return p
+}
+
 // write sends the problem.
 func (p *problem) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if p.retry > 0 {
 		h.Set(retryAfter, p.after())
-	}
-	if p.allow != "" {
-		h.Set("Allow", p.allow)
 	}
 	p.challenge(h)
 	body, err := json.Marshal(p)

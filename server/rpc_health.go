@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
@@ -21,7 +22,7 @@ const serviceUnknown = grpchealth.Status(3)
 func (r rpc) Check(_ context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse,
 	error,
 ) {
-	status := r.healthOf(req.Service, r.statusesNow())
+	status := r.healthOf(req.Service, r.checks())
 	if status == serviceUnknown {
 		return nil, problemf(http.StatusNotFound,
 			"there is no such service; known are %s and the generators", unalikev1connect.IDServiceName)
@@ -29,35 +30,21 @@ func (r rpc) Check(_ context.Context, req *grpchealth.CheckRequest) (*grpchealth
 	return &grpchealth.CheckResponse{Status: status}, nil
 }
 
-// statusesNow returns the status of each service: that of the whole server has no name, or the
-// service's, and each generator has its own.
-func (s *Server) statusesNow() map[string]grpchealth.Status {
-	status := func(ready bool) grpchealth.Status {
-		if ready {
-			return grpchealth.StatusServing
+// healthOf returns the status of a service: that of the whole server has no name, or the service's,
+// and each generator has its own.
+func (s *Server) healthOf(service string, all []check) grpchealth.Status {
+	ready := s.isReady(all)
+	if service != "" && service != unalikev1connect.IDServiceName {
+		i := slices.Index(s.known, service)
+		if i < 0 {
+			return serviceUnknown
 		}
-		return grpchealth.StatusNotServing
+		ready = all[i].err == nil
 	}
-	all := s.checks()
-	by := make(map[string]grpchealth.Status, len(all)+2)
-	for i, name := range s.known {
-		by[name] = status(all[i].err == nil)
+	if ready && !s.draining() {
+		return grpchealth.StatusServing
 	}
-	whole := status(s.isReady(all))
-	by[""], by[unalikev1connect.IDServiceName] = whole, whole
-	return by
-}
-
-// healthOf returns the status of a service among those that were looked at.
-func (s *Server) healthOf(service string, all map[string]grpchealth.Status) grpchealth.Status {
-	status, ok := all[service]
-	switch {
-	case !ok:
-		return serviceUnknown
-	case s.draining():
-		return grpchealth.StatusNotServing
-	}
-	return status
+	return grpchealth.StatusNotServing
 }
 
 // watchHealth answers healthWatch: it sends the status of a service at once, at every change and
@@ -68,7 +55,7 @@ func (r rpc) watchHealth(ctx context.Context, req *connect.Request[wrapperspb.St
 ) error {
 	service := req.Msg.GetValue()
 	return tell(ctx, r.Server, usualInterval,
-		func() grpchealth.Status { return r.healthOf(service, r.statuses.get()) },
+		func() grpchealth.Status { return r.healthOf(service, r.checked.get()) },
 		func(a, b grpchealth.Status) bool { return a != b },
 		func(now grpchealth.Status) error { return stream.Send(wrapperspb.Int32(int32(now))) })
 }

@@ -127,33 +127,3 @@ func TestWatchRefused(t *testing.T) {
 		_ = stream.Close()
 	}
 }
-
-// TestWatchMany: there is a bound on the streams of a connection, and those that have ended do not
-// count.
-func TestWatchMany(t *testing.T) {
-	r := serve(t, func(c *server.Config) { c.MaxWatches = 2 })
-	c := r.service(r.listen().URL, "")
-	watch := func(ctx context.Context) error {
-		stream, err := c.Watch(ctx, &unalikev1.WatchRequest{Generator: "orders"})
-		if err != nil {
-			return err
-		}
-		stream.Receive()
-		return stream.Err()
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range 2 {
-		if err := watch(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // one that is refused does not count either
-		if err := watch(t.Context()); connect.CodeOf(err) != connect.CodeResourceExhausted ||
-			!strings.Contains(err.Error(), "this connection has 2 streams under way") {
-			t.Errorf("one too many: %v", err)
-		}
-	}
-	cancel()
-	r.eventually("the server hears of it", func() bool { return watch(t.Context()) == nil })
-}

@@ -94,10 +94,6 @@ func TestSays(t *testing.T) {
 			1, 0, fails(0, ended),
 			"down: No IDs from generator orders, because its coordinator does not answer.",
 		},
-		"one generator of two": {
-			2, 0, fails(1, ended),
-			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer.",
-		},
 		"many generators": {5, 0, func(f *facts) {
 			for i := range 5 {
 				f.fail(i, ended)
@@ -116,13 +112,6 @@ func TestSays(t *testing.T) {
 			"warn: Generator orders cannot write its state file, and is about to issue no IDs: look " +
 				"at the disk.",
 		},
-		"clock stepped back": {
-			1, 0, fails(0, &core.ClockRollbackError{
-				WorkerID: 7, Last: someTime,
-				Now: someTime.Add(-time.Hour),
-			}),
-			"down: No IDs from generator orders, because the clock of this machine stepped back.",
-		},
 		"clock stepped back, another worker ID": {
 			1, 0, func(f *facts) { f.past[1].counts["rollbacks orders"] = 1 },
 			"warn: Generator orders met a clock that stepped back in the last minute, 1 time; IDs " +
@@ -132,10 +121,6 @@ func TestSays(t *testing.T) {
 			1, 0, fails(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime}),
 			"down: No IDs from generator orders, because an earlier window has to end first, which " +
 				"is in 4.0 s.",
-		},
-		"worker IDs used up": {
-			1, 0, fails(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}),
-			"down: No IDs from generator orders, because all worker IDs are used up.",
 		},
 		"the last worker ID": {
 			1, 0, func(f *facts) { f.generators[0].workers = &workerList{of: 1024} },
@@ -190,13 +175,6 @@ func TestSays(t *testing.T) {
 		"the disk of a state file hangs": {
 			1, 0, fails(0, fmt.Errorf("not written yet: %w", &fs.PathError{Path: "/ids"})),
 			"down: No IDs from generator orders, because the file /ids cannot be used.",
-		},
-		"store went back": {
-			0, 1, func(f *facts) {
-				err := &segment.WentBackError{Tag: "tag0"}
-				f.tags[0] = segment.Health{Tag: "tag0", Err: err, Failing: err}
-			},
-			"down: No numbers for 1 tag: tag0, because the store went back.",
 		},
 		"the worst first": {
 			2, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway; f.fail(1, ended) },

@@ -217,8 +217,8 @@ func TestMistyped(t *testing.T) {
 	for path, want := range map[string]string{
 		orders + "?cuont=3":                      `\"cuont\" is not known; known are count, wait`,
 		"/v1/sequences/a%2Fb/numbers?count=1&w=": `\"w\" is not known; known are count, wait`,
-		"/v1/generators?x":                       `there are none here`,
-		"/v1/generators/orders/layout?x=1":       `there are none here`,
+		"/v1/generators?x":                       `known are none`,
+		"/v1/generators/orders/layout?x=1":       `known are none`,
 		"/readyz?generatr=orders":                `known are generator, verbose`,
 	} {
 		if got := r.call("GET", path); got.StatusCode != 400 || !strings.Contains(got.body, want) {

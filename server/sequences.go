@@ -32,9 +32,7 @@ func (s *Server) sequences() (Numbers, error) {
 	case set != nil:
 		return *set, nil
 	case s.segments.Load():
-		p := problemf(http.StatusServiceUnavailable, "the store of the tags has not answered yet")
-		p.retry = retrySoon
-		return nil, p
+		return nil, later("the store of the tags has not answered yet")
 	}
 	return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
 }

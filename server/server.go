@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/grpchealth"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/unalike-id/unalike/internal/drivers"
@@ -33,9 +32,8 @@ type Server struct {
 	drain      sync.Once
 	spaces     map[string]*space // by the names of the generators
 	watches    streams
-	viewers    atomic.Int64                       // of the page
-	statuses   look[map[string]grpchealth.Status] // of gRPC's health check, by service
-	buffers    sync.Pool                          // of *buffer
+	checked    look[[]check]
+	buffers    sync.Pool // of *buffer
 	crossSite  *http.CrossOriginProtection
 	refusals   refusals
 	replies    *semaphore.Weighted // memory of large replies
@@ -66,7 +64,7 @@ func New(cfg Config) (*Server, error) {
 		began:    time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
 	}
 	s.shots.at = s.snapshotNow
-	s.statuses.at = s.statusesNow
+	s.checked.at = s.checks
 	s.buffers.New = func() any { return new(buffer) }
 	for name, g := range cfg.Generators {
 		s.known = append(s.known, name)
@@ -168,7 +166,7 @@ func (s *Server) operatorRoutes(mux *http.ServeMux) {
 	s.route(mux, route{
 		pattern: pagePath, methods: reads, right: Operate, takes: []string{"id", "worker"},
 	}, s.page)
-	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none},
+	s.route(mux, route{pattern: "/page/events", methods: reads[:1], right: Operate, takes: none},
 		s.pageEvents)
 	if s.cfg.Metrics != nil {
 		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, served(s.cfg.Metrics))

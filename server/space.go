@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -43,28 +42,29 @@ func (sp *space) nonce(ctx context.Context) (string, error) {
 	if sp.inspector == nil {
 		return "", nil
 	}
-	if known := sp.known.Load(); known != nil {
-		return *known, nil
+	if sp.known.Load() == nil {
+		if err := sp.ask(ctx, false); err != nil {
+			p := later("the namespace cannot be read from its coordinator")
+			return "", fmt.Errorf("%w: %w", p, err)
+		}
 	}
+	return *sp.known.Load(), nil
+}
+
+// ask asks the coordinator, for one caller at a time: for the others its answer will do, unless
+// they ask again.
+func (sp *space) ask(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
 	select {
 	case sp.asking <- struct{}{}:
 		defer func() { <-sp.asking }()
 	case <-ctx.Done():
-		return "", notRead(ctx.Err())
+		return ctx.Err()
 	}
-	if known := sp.known.Load(); known != nil {
-		return *known, nil
+	if !again && sp.known.Load() != nil {
+		return nil
 	}
-	if err := sp.ask(ctx); err != nil {
-		return "", notRead(err)
-	}
-	return *sp.known.Load(), nil
-}
-
-// ask asks the coordinator.
-func (sp *space) ask(ctx context.Context) error {
 	n, err := sp.inspector.Inspect(ctx)
 	switch {
 	case err != nil:
@@ -74,13 +74,6 @@ func (sp *space) ask(ctx context.Context) error {
 	}
 	sp.known.Store(&n.Nonce)
 	return nil
-}
-
-// notRead is the error of a request that needs a nonce.
-func notRead(err error) error {
-	p := problemf(http.StatusServiceUnavailable, "the namespace cannot be read from its coordinator")
-	p.retry = retrySoon
-	return fmt.Errorf("%w: %w", p, err)
 }
 
 // ReadNamespaces asks the coordinators for the nonces of their namespaces, which come with IDs over
@@ -93,11 +86,9 @@ func (s *Server) ReadNamespaces(ctx context.Context) error {
 		if sp.inspector == nil {
 			continue
 		}
-		bounded, cancel := context.WithTimeout(ctx, inspectTime)
-		if err := sp.ask(bounded); err != nil {
+		if err := sp.ask(ctx, true); err != nil {
 			errs = append(errs, fmt.Errorf("generator %s: %w", name, err))
 		}
-		cancel()
 	}
 	return errors.Join(errs...)
 }
