@@ -102,7 +102,7 @@ func TestNotRefusedAnyMore(t *testing.T) {
 
 // TestMostFrozen: while one server of three answers and the others say nothing, all callers but the
 // first ones have IDs in time, whichever is asked first: a round has one wait for a server that has
-// not answered before.
+// not answered before. Each of those costs one wait now and then, and not every second request.
 func TestMostFrozen(t *testing.T) {
 	for first := range 3 {
 		synctest.Test(t, func(t *testing.T) {
@@ -113,9 +113,11 @@ func TestMostFrozen(t *testing.T) {
 			if _, err := c.NextContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			start := time.Now()
 			take(t, c, 600, 100*time.Millisecond)
-			if na, nb := len(a.counts()), len(b.counts()); na < 3 || nb < 3 {
-				t.Errorf("those that say nothing were asked %d and %d times", na, nb)
+			most := 2 + int(time.Since(start)/(5*time.Second))
+			if na, nb := len(a.counts()), len(b.counts()); min(na, nb) < 3 || max(na, nb) > most {
+				t.Errorf("those that say nothing were asked %d and %d times, want 3 to %d", na, nb, most)
 			}
 		})
 	}

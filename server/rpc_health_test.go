@@ -65,6 +65,9 @@ func TestHealthWatch(t *testing.T) {
 	f.Recover()
 	next(0, serving)
 	next(1, serving)
+	if took := time.Since(begun); took > 8*time.Second { // without a change, one hears every 10 s
+		t.Errorf("they heard after %v", took)
+	}
 	r.Drain()
 	next(0, notServing)
 	next(1, notServing)
