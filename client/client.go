@@ -112,7 +112,6 @@ type Client struct {
 	stock    *batch  // in use; nil: none
 	reserve  *batch  // for when that is used up; nil: none
 	fetching bool    // IDs have been asked for
-	working  bool    // there is a goroutine that asks
 	last     *result // of the last fetch, which may be under way; nil: there was none
 	closed   bool
 	taken    int64     // how many IDs callers have had of stocks before

@@ -187,16 +187,15 @@ func TestMaxAge(t *testing.T) {
 func TestClose(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	c := newClient(t, client.Options{}, a)
-	if _, err := c.Next(); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := c.Close(); err != nil {
+	var last error
+	for _, err := range c.All(t.Context()) {
+		last = err
+		if err := errors.Join(c.Close(), c.Close()); err != nil { // twice is no mistake
 			t.Error(err)
 		}
-		if _, err := c.Next(); !errors.Is(err, client.ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
+	}
+	if !errors.Is(last, client.ErrClosed) {
+		t.Errorf("after Close: %v", last)
 	}
 }
 

@@ -33,10 +33,7 @@ func (c *Client) fetch() {
 		return
 	}
 	c.fetching, c.count, c.last = true, c.wanted(now), &result{ended: make(chan struct{})}
-	if !c.working {
-		c.working = true
-		c.running.Go(c.work)
-	}
+	c.running.Go(c.work)
 }
 
 // wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many
@@ -72,47 +69,33 @@ type mark struct {
 	total, before int64
 }
 
-// work asks for IDs until there are some, and goes on if more have been asked for by then: a new
-// goroutine would have to grow its stack again.
+// work asks for IDs until there are some, or the result is final.
 func (c *Client) work() {
-	pause := firstPause
-	for {
-		done, again := c.round()
-		switch {
-		case again:
-			pause = firstPause
-			continue
-		case done:
-			return
-		}
+	for pause := firstPause; !c.round(); pause = min(2*pause, mostPause) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-c.life.Done():
 			timer.Stop()
 		}
-		pause = min(2*pause, mostPause)
 	}
 }
 
-// round asks all servers, and reports whether the fetch has ended, and whether another one has
-// begun.
-func (c *Client) round() (done, again bool) {
+// round asks all servers, and reports whether the fetch has ended.
+func (c *Client) round() (done bool) {
 	got, final, err := c.askAll()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last.err = err
-	done = final || c.closed
-	if done {
+	if done = final || c.closed; done {
 		c.rest(err)
 		c.fetching = false
 		close(c.last.ended)
 	}
 	if got != nil && !c.closed {
-		c.store(got) // which may begin the next fetch
+		c.store(got)
 	}
-	c.working = !done || c.fetching
-	return done, done && c.fetching
+	return done
 }
 
 // rest has the next fetch wait after one that was refused: longer after each, as nothing of that
