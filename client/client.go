@@ -16,6 +16,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,12 +55,6 @@ const (
 	// firstPrefetch is what the first request asks for, and leastPrefetch what any does.
 	firstPrefetch, leastPrefetch = 64, 4
 )
-
-// turns is which server clients ask first, in turn from a random one on: many that start at a time
-// spread.
-var turns atomic.Uint32
-
-func init() { turns.Store(rand.Uint32()) }
 
 // Errors of this package.
 var (
@@ -121,7 +116,7 @@ type Client struct {
 
 	// Only the fetch that is under way uses these.
 	count  int       // how many IDs to ask for
-	turn   int       // the server that is asked next
+	turn   int       // the server that is asked next; at first a random one, so that clients spread
 	rounds uint64    // of all servers
 	space  string    // the layout and the nonce of what is in use; empty: nothing was
 	doubt  time.Time // since when servers have said something else alone; zero: they have not
@@ -161,25 +156,17 @@ func New(urls []string, o Options) (*Client, error) {
 			host: u.Host,
 		})
 	}
-	c.turn = int(turns.Add(1) % uint32(len(c.servers))) //mutant:client-spread
+	c.turn = rand.IntN(len(c.servers)) //mutant:client-spread
 	c.life, c.cut = context.WithCancel(context.Background())
 	return c, nil
 }
 
 // resolve fills in defaults and checks the options.
 func (o *Options) resolve() error {
-	if o.Generator == "" {
-		o.Generator = "default"
-	}
-	if o.Prefetch == 0 {
-		o.Prefetch = DefaultPrefetch
-	}
-	if o.MaxAge == 0 {
-		o.MaxAge = DefaultMaxAge
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.Generator = cmp.Or(o.Generator, "default")
+	o.Prefetch = cmp.Or(o.Prefetch, DefaultPrefetch)
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
 		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and "+
 			"Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)

@@ -157,8 +157,8 @@ func (c *Client) askUnless(e *endpoint) (*batch, error) {
 	}
 	now = time.Now() //nolint:forbidigo // the same
 	e.rests, e.failed = now.Add(restTime), err
-	if l, ok := errors.AsType[later](err); ok {
-		e.after = now.Add(min(l.wait, mostWait))
+	if r, ok := errors.AsType[*refusal](err); ok {
+		e.after = now.Add(min(r.wait, mostWait))
 	}
 	return nil, err
 }

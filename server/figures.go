@@ -59,10 +59,10 @@ type workerList struct {
 // WorkerIDs shows on the page who holds which worker ID of a generator's namespace, and how many of
 // all are free. An unknown name is ignored. 'unalike serve' calls it once a minute.
 func (s *Server) WorkerIDs(name string, slots []coord.Slot, free, of int) {
-	if sp := s.spaces[name]; sp != nil {
+	if g, err := s.named(name); err == nil {
 		slots = slices.Clone(slots)
 		slices.SortStableFunc(slots, func(a, b coord.Slot) int { return cmp.Compare(rank(a), rank(b)) })
-		sp.workers.Store(&workerList{slots, free, of, time.Now()}) //nolint:forbidigo // the page has the machine's time
+		g.workers.Store(&workerList{slots, free, of, time.Now()}) //nolint:forbidigo // the page has the machine's time
 	}
 }
 
@@ -78,18 +78,17 @@ func rank(s coord.Slot) int {
 func (s *Server) facts() *facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
 	f := &facts{
-		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(),
+		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.set.Load() != nil,
 		store: s.CheckStore(), inFlight: s.InFlight(),
 	}
 	counts := map[string]uint64{}
-	for _, name := range s.known {
-		g := s.cfg.Generators[name]
+	for _, g := range s.all {
 		h := g.Health()
 		f.generators = append(f.generators, generatorFacts{
-			name, s.cfg.Namespaces[name], g.Layout(), h, s.spaces[name].workers.Load(),
+			g.name, g.namespace, g.Layout(), h, g.workers.Load(),
 		})
-		counts["ids "+name], counts["rollbacks "+name] = h.Issued, h.Rollbacks
-		counts["errors "+name] = errorsOf(h.Errors)
+		counts["ids "+g.name], counts["rollbacks "+g.name] = h.Issued, h.Rollbacks
+		counts["errors "+g.name] = errorsOf(h.Errors)
 	}
 	if set, err := s.sequences(); err == nil {
 		f.tags = set.Health()

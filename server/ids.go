@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,18 +86,17 @@ func prefersText(accept []string) bool {
 }
 
 // generator returns the generator that the path names.
-func (s *Server) generator(r *request) (Generator, error) {
+func (s *Server) generator(r *request) (*generator, error) {
 	return s.named(r.PathValue("generator"))
 }
 
 // named returns a generator by its name.
-func (s *Server) named(name string) (Generator, error) {
-	g, ok := s.cfg.Generators[name]
-	if !ok {
-		return g, problemf(http.StatusNotFound, "there is no such generator; known are: %s",
-			strings.Join(s.known, ", "))
+func (s *Server) named(name string) (*generator, error) {
+	if i, ok := slices.BinarySearch(s.known, name); ok {
+		return s.all[i], nil
 	}
-	return g, nil
+	return nil, problemf(http.StatusNotFound, "there is no such generator; known are: %s",
+		strings.Join(s.known, ", "))
 }
 
 // ids answers with new IDs.

@@ -66,12 +66,12 @@ func leafCode(err error, status int) int {
 // one.
 func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	key := r.PathValue("key")
-	g, ok := s.cfg.Generators[key]
-	if !ok {
-		g, ok = s.cfg.Generators[DefaultName]
+	g, err := s.named(key)
+	if err != nil {
+		g, err = s.named(DefaultName)
 	}
 	switch {
-	case !ok:
+	case err != nil:
 		return problemf(http.StatusNotFound,
 			"there is neither a generator of that name nor one that is named %s", DefaultName)
 	case !isTwitter(g.Layout()):

@@ -290,10 +290,10 @@ func (s *Server) decoded(text string, now time.Time) table {
 	if err != nil {
 		return t
 	}
-	for _, name := range s.known {
-		l := s.cfg.Generators[name].Layout()
+	for _, g := range s.all {
+		l := g.Layout()
 		if id > l.MaxID() {
-			t.Rows = append(t.Rows, []cell{words(name), words("no ID of its layout")})
+			t.Rows = append(t.Rows, []cell{words(g.name), words("no ID of its layout")})
 			continue
 		}
 		p := l.Decompose(id)
@@ -303,8 +303,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 		}
 		first := int64(id) - int64(p.Sequence)
 		t.Rows = append(t.Rows, []cell{
-			words(name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old),
-			num(strconv.Itoa(p.WorkerID)), words(s.holder(name, p.WorkerID)),
+			words(g.name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old),
+			num(strconv.Itoa(p.WorkerID)), words(g.holder(p.WorkerID)),
 			num(strconv.Itoa(p.Sequence)),
 			{Text: fmt.Sprintf("%d to %d", first, first+int64(l.SequencesPerTick())-1), Class: "wide"},
 		})
@@ -313,8 +313,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 }
 
 // holder says who holds a worker ID, or held it last.
-func (s *Server) holder(generator string, workerID int) string {
-	if list := s.spaces[generator].workers.Load(); list != nil {
+func (g *generator) holder(workerID int) string {
+	if list := g.workers.Load(); list != nil {
 		if i := slices.IndexFunc(list.slots, func(w coord.Slot) bool {
 			return w.WorkerID == workerID
 		}); i >= 0 {

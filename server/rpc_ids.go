@@ -17,7 +17,7 @@ import (
 func (r rpc) Generate(ctx context.Context,
 	req *unalikev1.GenerateRequest,
 ) (*unalikev1.GenerateResponse, error) {
-	g, sp, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +29,12 @@ func (r rpc) Generate(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	nonce, err := sp.nonce(ctx) // after the IDs: then there is a namespace
+	nonce, err := g.nonce(ctx) // after the IDs: then there is a namespace
 	if err != nil {
 		return nil, err
 	}
 	return &unalikev1.GenerateResponse{
-		NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(ids, g.Layout()),
+		NamespaceNonce: nonce, Layout: g.layout, Runs: runsOf(ids, g.Layout()),
 	}, nil
 }
 
@@ -67,7 +67,7 @@ func (r rpc) Numbers(ctx context.Context,
 func (r rpc) Decode(_ context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
 	error,
 ) {
-	g, _, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
 	}
@@ -84,35 +84,33 @@ func (r rpc) Decode(_ context.Context, req *unalikev1.DecodeRequest) (*unalikev1
 func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse,
 	error,
 ) {
-	g, sp, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
 	}
-	nonce, err := sp.nonce(ctx)
+	nonce, err := g.nonce(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := g.Layout()
 	return &unalikev1.LayoutResponse{
-		NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits),
+		NamespaceNonce: nonce, Layout: g.layout, TimeBits: uint32(l.TimeBits),
 		WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
 		Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
 		Expires: timestamppb.New(l.Expires()),
 	}, nil
 }
 
-// served returns the generator of a call, with its namespace. A call that names none means the only
-// one that there is.
-func (s *Server) served(name string) (Generator, *space, error) {
+// served returns the generator of a call. One that names none means the only one that there is.
+func (s *Server) served(name string) (*generator, error) {
 	if name == "" {
 		if len(s.known) != 1 {
-			return nil, nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
+			return nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
 				strings.Join(s.known, ", "))
 		}
 		name = s.known[0]
 	}
-	g, err := s.named(name)
-	return g, s.spaces[name], err
+	return s.named(name)
 }
 
 // asked checks what a call asks for.

@@ -50,7 +50,7 @@ func (l *look[T]) get() T {
 func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
 	stream *connect.ServerStream[unalikev1.WatchResponse],
 ) error {
-	_, sp, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
 		return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours",
 			shortestInterval, longestInterval.Hours())
 	}
-	return tell(ctx, r.Server, interval, sp.state.get, changed, stream.Send)
+	return tell(ctx, r.Server, interval, g.state.get, changed, stream.Send)
 }
 
 // tell sends a state at once, at every change and every interval, which shows whether anybody is

@@ -15,11 +15,11 @@ const storeWait = segment.DefaultRefillTimeout
 // CheckStore returns nil if numbers of tags can be had or the server was given no store, and
 // otherwise why they cannot. It never waits.
 func (s *Server) CheckStore() error {
-	set, err := s.sequences()
-	switch {
-	case !s.segments.Load():
+	if s.set.Load() == nil {
 		return nil
-	case err != nil:
+	}
+	set, err := s.sequences()
+	if err != nil {
 		return err
 	}
 	return set.Check()
@@ -27,14 +27,14 @@ func (s *Server) CheckStore() error {
 
 // sequences returns the tags.
 func (s *Server) sequences() (Numbers, error) {
-	set := s.set.Load()
-	switch {
-	case set != nil:
-		return *set, nil
-	case s.segments.Load():
+	switch set := s.set.Load(); {
+	case set == nil:
+		return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
+	case *set == nil:
 		return nil, later("the store of the tags has not answered yet")
+	default:
+		return *set, nil
 	}
-	return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
 }
 
 // numbers answers with new numbers of a tag.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -25,12 +26,11 @@ type Server struct {
 	admin *http.ServeMux
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
-	known      []string // the names of the generators, in order
-	set        atomic.Pointer[Numbers]
-	segments   atomic.Bool   // there is, or will be, a set
-	stopping   chan struct{} // closed by Drain
+	known      []string                // the names of the generators, in order
+	all        []*generator            // in the same order
+	set        atomic.Pointer[Numbers] // nil: there will be none; of nil: there will be one
+	stopping   chan struct{}           // closed by Drain
 	drain      sync.Once
-	spaces     map[string]*space // by the names of the generators
 	watches    streams
 	checked    look[[]check]
 	buffers    sync.Pool // of *buffer
@@ -57,7 +57,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(),
 		procedures: map[string]http.HandlerFunc{},
-		stopping:   make(chan struct{}), spaces: map[string]*space{},
+		stopping:   make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
 		refusals: refusals{seen: map[string]*seen{}},
@@ -66,11 +66,9 @@ func New(cfg Config) (*Server, error) {
 	s.shots.at = s.snapshotNow
 	s.checked.at = s.checks
 	s.buffers.New = func() any { return new(buffer) }
-	for name, g := range cfg.Generators {
-		s.known = append(s.known, name)
-		s.spaces[name] = newSpace(g)
+	for _, name := range s.known {
+		s.all = append(s.all, newGenerator(name, &cfg))
 	}
-	slices.Sort(s.known)
 	s.routes()
 	s.routesRPC()
 	s.patterns = slices.Sorted(maps.Keys(s.traffic))
@@ -89,10 +87,11 @@ func (s *Server) trafficOf(pattern string) *traffic {
 // requests for numbers are answered with 503, and the server is not ready; before the first call,
 // with 404.
 func (s *Server) Sequences(set Numbers) {
-	s.segments.Store(true)
 	if !drivers.IsNil(set) {
 		s.set.Store(&set)
+		return
 	}
+	s.set.CompareAndSwap(nil, new(Numbers))
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
@@ -203,13 +202,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	if !ok || len(s.cfg.Hosts) == 0 && !addr.IP.IsLoopback() {
 		return true
 	}
-	host := r.Host
-	if strings.IndexByte(host, ':') >= 0 {
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-	}
-	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	host := strings.TrimSuffix((&url.URL{Host: r.Host}).Hostname(), ".")
 	if addr.IP.IsLoopback() && strings.EqualFold(host, "localhost") {
 		return true
 	}
