@@ -136,24 +136,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestRefused: what does not pass by itself is said at once.
+// TestRefused: what does not pass by itself is said at once. The token is sent, and never shown.
 func TestRefused(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
-	want := func(o client.Options, says string) {
-		t.Helper()
-		_, err := newClient(t, o, a).Next()
-		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want %s", err, says)
-		}
-	}
-	want(client.Options{Generator: "none", Timeout: time.Minute},
-		"404 Not Found: there is no such generator; known are: default")
-	a.fault.Store(&page)
-	want(patient, "is this a server of unalike?")
-}
-
-// TestToken: the token is sent, and never shown.
-func TestToken(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	guard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret-word" {
@@ -161,10 +145,24 @@ func TestToken(t *testing.T) {
 		}
 		http.Error(w, "no", http.StatusForbidden)
 	})
-	a.fault.Store(&guard)
-	_, err := newClient(t, client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next()
-	if err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v", err)
+	for _, tt := range []struct {
+		fault *http.HandlerFunc
+		o     client.Options
+		says  string
+	}{
+		{
+			nil, client.Options{Generator: "none", Timeout: time.Minute},
+			"404 Not Found: there is no such generator; known are: default",
+		},
+		{&page, patient, "is this a server of unalike?"},
+		{&guard, client.Options{Token: "secret-word", Timeout: time.Minute}, "403 Forbidden: no"},
+	} {
+		a.fault.Store(tt.fault)
+		_, err := newClient(t, tt.o, a).Next()
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), tt.says) ||
+			strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v, want %s", err, tt.says)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ var (
 		"How many IDs a second the layout has for this generator's worker IDs.", "generator")
 	descWorkerIDs = describe("unalike_worker_ids", "Worker IDs of the namespace by state.",
 		"generator", "state")
-	descCalls      = describe(callDurationName, callDurationHelp, "generator", "op", "result")
+	_              = describe(callDurationName, callDurationHelp, "generator", "op", "result")
 	descStoreReady = describe("unalike_store_ready",
 		"1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
 	descSegReady = describe("unalike_segment_ready",
