@@ -31,20 +31,15 @@ const (
 	confirmTime = 30 * time.Second
 )
 
-// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on,
-// and one that does not answer soon until it does: twice as many may take it twice as long, and
-// longer than a request may.
+// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on.
 func (c *Client) ask(e *endpoint) (*batch, error) {
 	count := c.count
-	if !e.quick {
-		count = min(count, c.o.Prefetch)
-	}
 	if e.most > 0 {
 		count = min(count, e.most)
 	}
 	b, err := c.askFor(e, count)
 	for most := count / 2; most >= firstPrefetch; most /= 2 {
-		if _, bad := errors.AsType[badRequest](err); !bad {
+		if r, ok := errors.AsType[*refusal](err); !ok || !r.bad {
 			break
 		}
 		if b, err = c.askFor(e, most); err == nil { // otherwise it is not the count that is bad
@@ -59,13 +54,12 @@ func (c *Client) ask(e *endpoint) (*batch, error) {
 func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(c.life, requestTime)
 	defer cancel()
-	asked, wall := time.Now(), c.clock.UnixMicro() //nolint:forbidigo // how long a server takes is no matter of IDs
+	asked := c.clock.UnixMicro()
 	body, err := c.call(ctx, e.url, count)
-	e.quick = err == nil && time.Since(asked) <= quickTime //nolint:forbidigo // the same
 	if err != nil {
 		return nil, err
 	}
-	if took := c.clock.UnixMicro() - wall; took > requestTime.Microseconds() {
+	if took := c.clock.UnixMicro() - asked; took > requestTime.Microseconds() {
 		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs "+
 			"are too old", time.Duration(took)*time.Microsecond)
 	}
@@ -154,25 +148,26 @@ func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error
 		return nil, fmt.Errorf("%w: %s: it redirects to %.200q, which is not followed, so that no token "+
 			"goes where it is not meant to; name the server itself", ErrRefused, resp.Status, target(resp))
 	case resp.StatusCode == http.StatusBadRequest:
-		return nil, badRequest{fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))}
+		err := fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))
+		return nil, &refusal{error: err, bad: true}
 	case passes(resp.StatusCode):
-		err := fmt.Errorf("%s: %s", resp.Status, reason(body))
-		if n, bad := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); bad == nil {
-			err = later{err, time.Duration(n) * time.Second}
+		n, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31) // 0: it does not say
+		return nil, &refusal{
+			error: fmt.Errorf("%s: %s", resp.Status, reason(body)), wait: time.Duration(n) * time.Second,
 		}
-		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))
 }
 
-// later is an error of a server that has said when to ask it again.
-type later struct {
+// refusal is an error that a server has answered with.
+type refusal struct {
 	error
-	wait time.Duration
+	bad  bool          // it allows no such request, as for so many IDs
+	wait time.Duration // when to ask it again; 0: it has not said
 }
 
 // Unwrap returns the error that it is.
-func (e later) Unwrap() error { return e.error }
+func (e *refusal) Unwrap() error { return e.error }
 
 // target returns the host that a reply redirects to; empty: it names none.
 func target(resp *http.Response) string {
@@ -182,12 +177,6 @@ func target(resp *http.Response) string {
 	}
 	return to.Host
 }
-
-// badRequest is what a server says that allows no such request, as for so many IDs.
-type badRequest struct{ error }
-
-// Unwrap returns the error that it is.
-func (e badRequest) Unwrap() error { return e.error }
 
 // passes reports whether a status may be another one soon. 499 is what Connect makes of a call that
 // was cut off.

@@ -69,6 +69,25 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	return all, nil
 }
 
+// Health returns a snapshot of each tag, as [segment.Set.Health] does, and of the groups that texts
+// have numbers of, in the order of their names.
+func (s *Segments) Health() (all []segment.Health) {
+	written := map[string]bool{}
+	for _, x := range s.all {
+		if h, ok := x.groups.Health(); ok {
+			written[h.Tag] = true
+			all = append(all, h)
+		}
+	}
+	for _, h := range s.Set.Health() {
+		if unused := h.Refills+h.Failures == 0; !unused || !written[h.Tag] {
+			all = append(all, h)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b segment.Health) int { return strings.Compare(a.Tag, b.Tag) })
+	return all
+}
+
 // ready waits until there are numbers of all tags. All that are missing are named at once.
 func (s *Segments) ready(ctx context.Context, tags []string) error {
 	var missing []string

@@ -2,6 +2,8 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,14 @@ func TestTexts(t *testing.T) {
 	if n, err := s.FillText(t.Context(), "line items", dst); n != 2 || err != nil ||
 		dst[0] != "L05017" {
 		t.Errorf("%q, %d, %v", dst, n, err)
+	}
+	var seen []string
+	for _, h := range s.Health() {
+		seen = append(seen, fmt.Sprintf("%.7s %d", h.Tag, h.Issued))
+	}
+	if !slices.Contains(seen, "orders. 2") || !slices.Contains(seen, "line it 2") ||
+		slices.Contains(seen, "line it 0") || !slices.IsSorted(seen) {
+		t.Errorf("health is of %q", seen)
 	}
 	if _, err := s.FillText(t.Context(), "invoices", dst); !errors.Is(err, segment.ErrUnknownTag) ||
 		!strings.Contains(err.Error(), "has no format") {

@@ -17,8 +17,13 @@ const (
 	callDurationHelp = "How long calls to the coordinator took, by what was asked and what came of it."
 )
 
+// all are the descriptions that describe has made.
+var all []*prometheus.Desc
+
 func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+	d := prometheus.NewDesc(name, help, labels, nil)
+	all = append(all, d)
+	return d
 }
 
 // The descriptions of all metrics. They never change.
@@ -54,7 +59,7 @@ var (
 		"How many IDs a second the layout has for this generator's worker IDs.", "generator")
 	descWorkerIDs = describe("unalike_worker_ids", "Worker IDs of the namespace by state.",
 		"generator", "state")
-	descCalls      = describe(callDurationName, callDurationHelp, "generator", "op", "result")
+	_              = describe(callDurationName, callDurationHelp, "generator", "op", "result")
 	descStoreReady = describe("unalike_store_ready",
 		"1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
 	descSegReady = describe("unalike_segment_ready",
@@ -67,14 +72,6 @@ var (
 	descSegTimeLeft = describe("unalike_segment_time_left_seconds",
 		"How long the numbers in memory last at the measured rate.", "tag")
 )
-
-// all are the descriptions.
-var all = []*prometheus.Desc{
-	descInfo, descReady, descWorkerID, descGeneration, descIssued, descErrors, descRollbacks,
-	descWindowLeft, descFailing, descMark, descRenewal, descLead,
-	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued,
-	descSegLeft, descSegStep, descSegRefills, descSegTimeLeft,
-}
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {

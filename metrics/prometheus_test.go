@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http/httptest"
@@ -214,34 +213,4 @@ func TestBoard(t *testing.T) {
 	}
 	// nor that of the start, when there was nobody
 	until(t, "in peace there are no alerts", func() bool { return len(p.Alerts(t)) == 0 })
-}
-
-// TestScrapesAreSmall: a scrape of a generator with 4 stripes has no more series than there are
-// figures.
-func TestScrapesAreSmall(t *testing.T) {
-	m, scrape := newMetrics(t)
-	g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(),
-		core.Config{
-			Stripes: 4, OnCall: m.OnCall("orders"),
-			Lease: coord.LeaseConfig{Identity: "secret-identity"},
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close(context.Background()) }()
-	if err := m.Generator("orders", g, metrics.Info{}); err != nil {
-		t.Fatal(err)
-	}
-	for range 10_000 {
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := []byte(scrape())
-	if n := bytes.Count(text, []byte("\nunalike_")); n > 70 {
-		t.Errorf("%d series\n%s", n, text)
-	}
-	if bytes.Contains(text, []byte("secret-identity")) {
-		t.Error("the identity is a label")
-	}
 }

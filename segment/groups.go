@@ -104,6 +104,15 @@ func (g *Groups) Ready(ctx context.Context) error {
 // today is the first day of the group that the clock is in.
 func (g *Groups) today() time.Time { return g.period.first(time.Now().In(g.zone)) }
 
+// Health returns a snapshot of the present group, as [Sequence.Health] does; ok is false if there is
+// none yet.
+func (g *Groups) Health() (h Health, ok bool) {
+	if p := g.cur.Load(); p != nil {
+		return p.Health(), true
+	}
+	return h, false
+}
+
 // Next returns the next number of the group that the clock is in, and the first day of that group,
 // as midnight UTC whatever the zone is; of Always the zero time. If the clock steps back, the later
 // group goes on. The first call in a group takes a range, and maybe makes its tag, for which all

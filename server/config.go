@@ -124,18 +124,10 @@ func invalid(format string, args ...any) error {
 
 // resolve fills in the defaults and checks everything.
 func (c Config) resolve() (Config, error) {
-	if c.MaxCount == 0 {
-		c.MaxCount = DefaultMaxCount
-	}
-	if c.MaxWait == 0 {
-		c.MaxWait = DefaultMaxWait
-	}
-	if c.MaxReplyBytes == 0 {
-		c.MaxReplyBytes = DefaultMaxReplyBytes
-	}
-	if c.MaxWatches == 0 {
-		c.MaxWatches = DefaultMaxWatches
-	}
+	c.MaxCount = cmp.Or(c.MaxCount, DefaultMaxCount)
+	c.MaxWait = cmp.Or(c.MaxWait, DefaultMaxWait)
+	c.MaxReplyBytes = cmp.Or(c.MaxReplyBytes, DefaultMaxReplyBytes)
+	c.MaxWatches = cmp.Or(c.MaxWatches, DefaultMaxWatches)
 	c.AccessLog = cmp.Or(c.AccessLog, AccessOff)
 	c.Logger = logs.Or(c.Logger)
 	switch {

@@ -191,32 +191,40 @@ func (m *tally) refused(reason string) (n int) {
 // with "any" one is enough.
 func TestReadyzNames(t *testing.T) {
 	notOpen := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
+	const why = "generator late: core: generator not started yet"
 	for _, either := range []bool{false, true} {
 		tokens := withTokens(t)
 		r := serve(t, func(c *server.Config) {
 			tokens(c)
-			c.Generators["late"], c.AnyReady = notOpen,
-				either
+			c.Generators["late"], c.AnyReady = notOpen, either
 		})
-		const why = "generator late: core: generator not started yet"
-		for path, want := range map[string]string{
-			"/readyz": map[bool]string{
-				false: "503 " + why + "\n",
-				true:  "200 ready\n",
-			}[either],
-			"/readyz?verbose": map[bool]string{false: "503 ", true: "200 "}[either] +
-				"generator default: ready\n" + why + "\ngenerator orders: ready\nstore: ready\n",
-			"/readyz?generator=orders":  "200 ready\n",
-			"/readyz?generator=late":    "503 " + why + "\n",
-			"/readyz?generator=nothing": "404 ",
-			"/livez":                    "200 ok\n",
-			"/healthz":                  "200 ok\n",
+		status, short := 503, why
+		if either {
+			status, short = 200, "ready"
+		}
+		for _, tt := range []struct {
+			path   string
+			status int
+			body   string
+		}{
+			{"/readyz", status, short},
+			{
+				"/readyz?verbose", status,
+				"generator default: ready\n" + why + "\ngenerator orders: ready\nstore: ready",
+			},
+			{"/readyz?generator=orders", 200, "ready"},
+			{"/readyz?generator=late", 503, why},
+			{"/livez", 200, "ok"},
+			{"/healthz", 200, "ok"},
 		} {
-			got := r.call("GET", path)
-			if text := fmt.Sprintf("%d %s", got.StatusCode, got.body); text != want &&
-				(want != "404 " || !strings.Contains(text, "known are")) {
-				t.Errorf("any: %v: %s: %q, want %q", either, path, text, want)
+			if got := r.call("GET", tt.path); got.StatusCode != tt.status || got.body != tt.body+"\n" {
+				t.Errorf("any: %v: %s: %s %q, want %d %q", either, tt.path, got.Status, got.body, tt.status,
+					tt.body)
 			}
+		}
+		if got := r.call("GET", "/readyz?generator=nothing"); got.StatusCode != 404 ||
+			!strings.Contains(got.body, "known are") {
+			t.Errorf("no generator: %s %s", got.Status, got.body)
 		}
 		if got := r.call("GET", "/readyz?generator=late",
 			"Authorization: Bearer "+operates); !strings.Contains(got.body, "back end unreachable") {

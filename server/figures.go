@@ -2,8 +2,6 @@ package server
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -61,10 +59,10 @@ type workerList struct {
 // WorkerIDs shows on the page who holds which worker ID of a generator's namespace, and how many of
 // all are free. An unknown name is ignored. 'unalike serve' calls it once a minute.
 func (s *Server) WorkerIDs(name string, slots []coord.Slot, free, of int) {
-	if sp := s.spaces[name]; sp != nil {
+	if g, err := s.named(name); err == nil {
 		slots = slices.Clone(slots)
 		slices.SortStableFunc(slots, func(a, b coord.Slot) int { return cmp.Compare(rank(a), rank(b)) })
-		sp.workers.Store(&workerList{slots, free, of, time.Now()}) //nolint:forbidigo // the page has the machine's time
+		g.workers.Store(&workerList{slots, free, of, time.Now()}) //nolint:forbidigo // the page has the machine's time
 	}
 }
 
@@ -76,51 +74,41 @@ func rank(s coord.Slot) int {
 	return 1
 }
 
-// facts looks at everything.
-func (s *Server) facts() facts {
+// facts looks at everything, and takes a sample if it is time to.
+func (s *Server) facts() *facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
-	f := facts{
-		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(),
+	f := &facts{
+		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.set.Load() != nil,
 		store: s.CheckStore(), inFlight: s.InFlight(),
 	}
-	for _, name := range s.known {
-		g := s.cfg.Generators[name]
+	counts := map[string]uint64{}
+	for _, g := range s.all {
+		h := g.Health()
 		f.generators = append(f.generators, generatorFacts{
-			name, s.cfg.Namespaces[name], g.Layout(),
-			g.Health(), s.spaces[name].workers.Load(),
+			g.name, g.namespace, g.Layout(), h, g.workers.Load(),
 		})
+		counts["ids "+g.name], counts["rollbacks "+g.name] = h.Issued, h.Rollbacks
+		counts["errors "+g.name] = errorsOf(h.Errors)
 	}
 	if set, err := s.sequences(); err == nil {
 		f.tags = set.Health()
 	}
-	f.wasReady, f.past = s.sample()
-	return f
-}
-
-// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second;
-// without it they are measured between requests for the page.
-func (s *Server) Sample() { s.sample() }
-
-// sample takes a sample if the last one is a second old, and returns those of the last minute, and
-// whether the server was ready at any time.
-func (s *Server) sample() (wasReady bool, past history) {
-	counts := map[string]uint64{}
-	for _, name := range s.known {
-		h := s.cfg.Generators[name].Health()
-		counts["ids "+name], counts["rollbacks "+name], counts["errors "+name] = h.Issued, h.Rollbacks,
-			errorsOf(h.Errors)
-	}
 	for pattern, t := range s.traffic {
-		counts["requests "+pattern], counts["refused "+pattern], counts["failed "+
-			pattern] = t.requests.Load(), t.refused.Load(), t.failed.Load()
+		counts["requests "+pattern] = t.requests.Load()
+		counts["refused "+pattern], counts["failed "+pattern] = t.refused.Load(), t.failed.Load()
 	}
 	s.refusals.mu.Lock()
 	for reason, seen := range s.refusals.seen {
 		counts["refusals "+reason] = seen.total
 	}
 	s.refusals.mu.Unlock()
-	return s.samples.add(sample{time.Now(), counts}, s.Ready() == nil) //nolint:forbidigo // the page has the machine's time
+	f.wasReady, f.past = s.samples.add(sample{now, counts}, s.Ready() == nil)
+	return f
 }
+
+// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second;
+// without it they are measured between requests for the page.
+func (s *Server) Sample() { s.facts() }
 
 // errorsOf returns how many calls of a generator failed, but for those that gave up themselves.
 func errorsOf(c core.ErrorCounts) uint64 {
@@ -216,58 +204,23 @@ func (t *traffic) count(issues bool, status int, took time.Duration) {
 	}
 }
 
-// durations are how long the last requests took: some thousand of them, each in one of buckets
-// whose bounds are at most a quarter apart.
+// durations are how long the last requests took.
 type durations struct {
-	buckets [128]atomic.Uint32
-	all     atomic.Uint32
+	last [1000]atomic.Int64
+	all  atomic.Uint64
 }
 
-// keptDurations is how many durations there are until half of them are forgotten.
-const keptDurations = 10_000
-
 func (d *durations) add(took time.Duration) {
-	d.buckets[bucketOf(took)].Add(1)
-	if d.all.Add(1) == keptDurations {
-		for i := range d.buckets { // what is counted meanwhile may be lost
-			d.buckets[i].Store(d.buckets[i].Load() / 2)
-		}
-		d.all.Store(keptDurations / 2)
-	}
+	d.last[d.all.Add(1)%uint64(len(d.last))].Store(int64(took))
 }
 
 // slow returns what 99 % of the requests did not exceed; 0: there were none.
 func (d *durations) slow() time.Duration {
-	var counts [len(d.buckets)]float64
-	all := 0.0
-	for i := range d.buckets {
-		counts[i] = float64(d.buckets[i].Load())
-		all += counts[i]
+	var sorted [len(d.last)]int64 // those that there were not are 0
+	for i := range sorted {
+		sorted[i] = d.last[i].Load()
 	}
-	below := 0.0
-	for i, n := range counts {
-		if below += n; n > 0 && below >= math.Ceil(0.99*all) {
-			return boundOf(i)
-		}
-	}
-	return 0
-}
-
-// bucketOf returns the bucket of a duration: each power of 2 microseconds has four.
-func bucketOf(d time.Duration) int {
-	us := uint64(max(d.Microseconds(), 0))
-	if us < 8 {
-		return int(us)
-	}
-	shift := bits.Len64(us) - 3
-	return min(4*shift+int(us>>shift), len(durations{}.buckets)-1)
-}
-
-// boundOf returns where a bucket ends.
-func boundOf(bucket int) time.Duration {
-	if bucket < 8 {
-		return time.Duration(bucket+1) * time.Microsecond
-	}
-	shift := bucket/4 - 1
-	return time.Duration(bucket%4+5) << shift * time.Microsecond
+	slices.Sort(sorted[:])
+	n := min(int(d.all.Load()), len(sorted))
+	return time.Duration(sorted[len(sorted)-1-n/100])
 }

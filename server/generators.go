@@ -36,7 +36,7 @@ func (s *Server) layout(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, viewOf(g.Layout(), s.cfg.Namespaces[r.PathValue("generator")]))
+	return sendJSON(w, viewOf(g.Layout(), g.namespace))
 }
 
 // generatorView is a generator in the list.
@@ -52,9 +52,8 @@ func (s *Server) listGenerators(w http.ResponseWriter, r *request) error {
 	list := struct {
 		Generators []generatorView `json:"generators"`
 	}{[]generatorView{}}
-	for _, name := range s.known {
-		g := s.cfg.Generators[name]
-		v := generatorView{Name: name, Ready: g.Check() == nil, Layout: g.Layout().String()}
+	for _, g := range s.all {
+		v := generatorView{Name: g.name, Ready: g.Check() == nil, Layout: g.layout}
 		if r.may&Operate != 0 {
 			h := g.Health()
 			v.Health = &h
@@ -101,6 +100,5 @@ func sendJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return err
 	}
-	send(w, append(body, '\n'), false, true)
-	return nil
+	return send(w, jsonType, append(body, '\n'))
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,18 +86,17 @@ func prefersText(accept []string) bool {
 }
 
 // generator returns the generator that the path names.
-func (s *Server) generator(r *request) (Generator, error) {
+func (s *Server) generator(r *request) (*generator, error) {
 	return s.named(r.PathValue("generator"))
 }
 
 // named returns a generator by its name.
-func (s *Server) named(name string) (Generator, error) {
-	g, ok := s.cfg.Generators[name]
-	if !ok {
-		return g, problemf(http.StatusNotFound, "there is no such generator; known are: %s",
-			strings.Join(s.known, ", "))
+func (s *Server) named(name string) (*generator, error) {
+	if i, ok := slices.BinarySearch(s.known, name); ok {
+		return s.all[i], nil
 	}
-	return g, nil
+	return nil, problemf(http.StatusNotFound, "there is no such generator; known are: %s",
+		strings.Join(s.known, ", "))
 }
 
 // ids answers with new IDs.
@@ -109,66 +109,64 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admitCount(r, wants.count); err != nil {
+	all, err := s.takeIDs(r.Context(), r, g, wants)
+	if err != nil {
 		return err
 	}
-	b := s.buffers.Get().(*buffer)
-	defer s.keep(b)
-	if b.ids, err = take(r.Context(), g, b.ids[:0], wants.count, wants.wait); err != nil {
-		return err
-	}
-	sendAll(w, b, b.ids, "ids", wants.plain)
+	sendAll(w, r.buffer, all, "ids", wants.plain)
 	return nil
 }
 
-// take appends count new IDs to dst, which are all or none. It waits for a second, for what the
-// count takes at the layout's ceiling, and for wait; but no longer than any request, however long a
-// tick is.
-func take(ctx context.Context, g Generator, dst []core.ID, count int,
-	wait time.Duration,
-) ([]core.ID, error) {
+// takeIDs returns the new IDs that a request wants, all or none, in its buffer. It waits for a
+// second, for what the count takes at the layout's ceiling, and for as long as is asked for; but no
+// longer than any request, however long a tick is.
+func (s *Server) takeIDs(ctx context.Context, r *request, g Generator, w want) ([]core.ID, error) {
+	if err := s.admitCount(r, w.count); err != nil {
+		return nil, err
+	}
+	dst := sized(&r.buffer.ids, w.count)
 	l := g.Layout()
-	if count == 1 && wait == 0 && float64(l.SequencesPerTick()) >= fastLayout*l.Unit.Seconds() {
-		id, err := g.Next() // the usual request, without the cost of a timer
-		return append(dst, id), err
-	}
-	if cap(dst) < count {
-		dst = make([]core.ID, 0, count)
-	}
-	dst = dst[:count]
-	missing := dst
-	if wait == 0 && g.Check() != nil {
-		id, err := g.Next() // which fails at once, and is counted as a call that failed
-		if err != nil {
-			return dst, err
+	if w.wait == 0 {
+		fast := float64(l.SequencesPerTick()) >= fastLayout*l.Unit.Seconds()
+		if w.count == 1 && fast || g.Check() != nil {
+			id, err := g.Next() // at once: the usual request, without the cost of a timer, or an error
+			if dst[0] = id; err != nil || w.count == 1 {
+				return dst, err
+			}
 		}
-		dst[0], missing = id, dst[1:]
 	}
-	most := max(wait, DefaultMaxWait)
-	if ticks := time.Duration(count/l.SequencesPerTick() + 1); ticks < most/(2*l.Unit) {
-		most = min(most, wait+2*ticks*l.Unit)
+	most := max(w.wait, DefaultMaxWait)
+	if ticks := time.Duration(w.count/l.SequencesPerTick() + 1); ticks < most/(2*l.Unit) {
+		most = min(most, w.wait+2*ticks*l.Unit)
 	}
 	ctx, cancel := context.WithTimeout(ctx, clockWait+most)
 	defer cancel()
-	_, err := g.Fill(ctx, missing)
+	_, err := g.Fill(ctx, dst)
 	return dst, err
+}
+
+// sized returns the first count elements of a buffer, which is made larger if it has less.
+func sized[T any](buffer *[]T, count int) []T {
+	if cap(*buffer) < count {
+		*buffer = make([]T, count)
+	}
+	return (*buffer)[:count]
 }
 
 // sendAll answers with numbers as JSON strings in an object, or one a line. Many are sent in
 // pieces, each of which must be read in time.
 func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, plain bool) {
 	text := b.text[:0]
-	if !plain {
+	if w.Header()["Content-Type"] = textType; !plain {
+		w.Header()["Content-Type"] = jsonType
 		text = append(append(append(text, `{"`...), field...), `":[`...)
 	}
 	for i, v := range all {
 		if len(text) >= pieceBytes {
 			//mutant:server-pieces
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
-			setType(w, plain)
-			if _, err := w.Write(text); err != nil { // the caller has gone, and the IDs with it
-				// HTTP/2 may still read what it could not send: no other request may use that memory
-				b.text = nil
+			if !write(w, text) {
+				b.text = nil // HTTP/2 may still read what it could not send: no other request may use it
 				return
 			}
 			text = text[:0]
@@ -185,7 +183,10 @@ func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, 
 	if !plain {
 		text = append(text, "]}\n"...)
 	}
-	if b.text = text; !send(w, text, plain, len(all) <= smallReply) {
+	if len(all) <= smallReply {
+		setLength(w, text)
+	}
+	if b.text = text; !write(w, text) {
 		b.text = nil
 	}
 }
@@ -195,26 +196,24 @@ var (
 	textType = []string{"text/plain; charset=utf-8"}
 )
 
-// setType says what comes.
-func setType(w http.ResponseWriter, plain bool) {
-	if w.Header()["Content-Type"] = jsonType; plain {
-		w.Header()["Content-Type"] = textType
-	}
-}
-
-// send answers with a body, or with the last piece of it, and reports whether it could be sent.
-func send(w http.ResponseWriter, body []byte, plain, whole bool) bool {
-	setType(w, plain)
-	if whole && len(body) > shortBody {
+// setLength says how long a whole body is.
+func setLength(w http.ResponseWriter, body []byte) {
+	if len(body) > shortBody {
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	_, err := w.Write(body)
-	return err == nil // if not, the caller has gone, and the IDs with it
 }
 
-// keep keeps the memory of a request for the next one, unless it is large.
-func (s *Server) keep(b *buffer) {
-	if cap(b.text) <= keptBuffer && 8*cap(b.ids) <= keptBuffer && 8*cap(b.numbers) <= keptBuffer {
-		s.buffers.Put(b)
-	}
+// write writes to an answer, and reports whether it could be sent. If not, the caller has gone, and
+// the IDs with it.
+func write(w http.ResponseWriter, body []byte) bool {
+	_, err := w.Write(body)
+	return err == nil
+}
+
+// send answers with a body.
+func send(w http.ResponseWriter, kind []string, body []byte) error {
+	w.Header()["Content-Type"] = kind
+	setLength(w, body)
+	write(w, body)
+	return nil
 }

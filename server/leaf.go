@@ -66,22 +66,19 @@ func leafCode(err error, status int) int {
 // one.
 func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	key := r.PathValue("key")
-	g, ok := s.cfg.Generators[key]
-	if !ok {
-		g, ok = s.cfg.Generators[DefaultName]
+	g, err := s.named(key)
+	if err != nil {
+		g, err = s.named(DefaultName)
 	}
 	switch {
-	case !ok:
+	case err != nil:
 		return problemf(http.StatusNotFound,
 			"there is neither a generator of that name nor one that is named %s", DefaultName)
 	case !isTwitter(g.Layout()):
 		return problemf(http.StatusNotFound,
 			"the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
-	if err := s.admitCount(r, 1); err != nil {
-		return err
-	}
-	ids, err := take(r.Context(), g, nil, 1, 0)
+	ids, err := s.takeIDs(r.Context(), r, g, want{count: 1})
 	if err != nil {
 		return err
 	}
@@ -90,14 +87,11 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 
 // leafSegment answers with the next number of a tag.
 func (s *Server) leafSegment(w http.ResponseWriter, r *request) error {
-	if err := s.admitCount(r, 1); err != nil {
-		return err
-	}
-	n, err := s.takeNumbers(r.Context(), r.PathValue("key"), nil, 1, 0)
+	all, err := s.takeNumbers(r.Context(), r, r.PathValue("key"), want{count: 1})
 	if err != nil {
 		return err
 	}
-	return plainNumber(w, n[0])
+	return plainNumber(w, all[0])
 }
 
 // plainNumber answers with a number alone.
@@ -153,7 +147,7 @@ func (s *Server) leafCache(w http.ResponseWriter, r *request) error {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
+	return view{Title: t.Title, Tables: []table{t}}.send(w)
 }
 
 // leafDB answers with the tags of the store.
@@ -179,5 +173,5 @@ func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
 			num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description),
 		})
 	}
-	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
+	return view{Title: t.Title, Tables: []table{t}}.send(w)
 }

@@ -22,8 +22,9 @@ const (
 func replyBytes(count int) int64 { return int64(count)*8 + pieceBytes }
 
 // admitCount takes count IDs or numbers from what the caller's token may have, and the memory for
-// them if that is much, until the request has been answered.
+// them, which is counted if that is much, until the request has been answered.
 func (s *Server) admitCount(r *request, count int) error {
+	r.buffer = s.buffers.Get().(*buffer)
 	if r.limit != nil {
 		if err := limited(r, count); err != nil {
 			return err
@@ -34,9 +35,8 @@ func (s *Server) admitCount(r *request, count int) error {
 	}
 	n := replyBytes(count)
 	if !s.replies.TryAcquire(n) { //mutant:reply-bytes
-		p := refusal("reply_bytes", http.StatusServiceUnavailable,
-			"the replies that are under way have all the memory that there is for them")
-		p.retry = retrySoon
+		p := later("the replies that are under way have all the memory that there is for them")
+		p.reason = "reply_bytes"
 		return p
 	}
 	r.held = n
@@ -64,6 +64,10 @@ func limited(r *request, count int) error {
 
 // release gives the memory of a reply back.
 func (s *Server) release(r *request) {
+	if b := r.buffer; b != nil && cap(b.text) <= keptBuffer && 8*cap(b.ids) <= keptBuffer &&
+		8*cap(b.numbers) <= keptBuffer {
+		s.buffers.Put(b)
+	}
 	if r.held > 0 {
 		s.replies.Release(r.held)
 		s.replyBytes.Add(-r.held)

@@ -2,13 +2,11 @@ package server
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,8 +32,7 @@ type snapshot struct {
 
 // snapshotNow looks at everything.
 func (s *Server) snapshotNow() *snapshot {
-	f := s.facts()
-	v := s.viewOfFacts(&f)
+	v := s.viewOfFacts(s.facts())
 	shot := &snapshot{view: v, head: marshal(v.Head)}
 	for _, t := range v.Tables {
 		shot.tables = append(shot.tables, marshal(t))
@@ -52,17 +49,6 @@ func marshal(v any) []byte {
 // pagePath is the pattern of the page.
 const pagePath = "/{$}"
 
-// pageRoutes adds the page for operators.
-func (s *Server) pageRoutes(mux *http.ServeMux) {
-	s.route(mux, route{
-		pattern: pagePath, methods: reads, right: Operate,
-		takes: []string{"id", "worker"},
-	}, s.page)
-	s.route(mux, route{pattern: "/page/events", methods: http.MethodGet, right: Operate, takes: none},
-		s.pageEvents)
-	s.assetRoutes(mux)
-}
-
 // assetRoutes adds what the page and the tables of Leaf need.
 func (s *Server) assetRoutes(mux *http.ServeMux) {
 	for name, kind := range map[string]string{
@@ -70,12 +56,12 @@ func (s *Server) assetRoutes(mux *http.ServeMux) {
 		"script.js": "text/javascript",
 	} {
 		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: Operate, takes: none},
-			func(w http.ResponseWriter, r *request) error {
+			func(w http.ResponseWriter, _ *request) error {
 				text, err := pageFiles.ReadFile("page/" + name)
 				if err != nil {
 					return err
 				}
-				return compressed(w, r, kind+"; charset=utf-8", text)
+				return send(w, []string{kind + "; charset=utf-8"}, text)
 			})
 	}
 }
@@ -95,7 +81,7 @@ func (s *Server) page(w http.ResponseWriter, r *request) error {
 			}
 		}
 	}
-	return v.send(w, r)
+	return v.send(w)
 }
 
 // rowsWith returns the rows that have a text in them.
@@ -112,80 +98,27 @@ func rowsWith(rows [][]cell, text string) (found [][]cell) {
 }
 
 // send answers with the page.
-func (v view) send(w http.ResponseWriter, r *request) error {
+func (v view) send(w http.ResponseWriter) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, v); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	return compressed(w, r, "text/html; charset=utf-8", b.Bytes())
+	return send(w, []string{"text/html; charset=utf-8"}, b.Bytes())
 }
-
-// compressed answers with a text, in less bytes if the caller can read that.
-func compressed(w http.ResponseWriter, r *request, kind string, text []byte) error {
-	out, end := compressing(w, r, kind)
-	defer end()
-	_, _ = out.Write(text) // who does not read it has gone
-	return nil
-}
-
-// flusher is a writer that can be told to send what it has.
-type flusher interface {
-	io.Writer
-	Flush() error
-}
-
-// compressing returns what writes to w in less bytes if the caller can read that. Call end when all
-// is written.
-func compressing(w http.ResponseWriter, r *request, kind string) (out flusher, end func()) {
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Vary", "Accept-Encoding")
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		return plainFlusher{w, http.NewResponseController(w)}, func() {}
-	}
-	w.Header().Set("Content-Encoding", "gzip")
-	zip := gzip.NewWriter(w)
-	return zip, func() { _ = zip.Close() }
-}
-
-// plainFlusher writes to an answer as it is.
-type plainFlusher struct {
-	io.Writer
-	*http.ResponseController
-}
-
-// mostViewers is how many may watch the page at a time: what compresses it has a megabyte for each.
-const mostViewers = 32
 
 // pageEvents sends what changes on the page, once a second and at once when what it says changes.
 func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
-	leave, err := s.watches.enter(connectionOf(r.Request), s.cfg.MaxWatches)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	defer s.viewers.Add(-1)
-	if s.viewers.Add(1) > mostViewers {
-		return refusal("watches", http.StatusTooManyRequests,
-			"the page has %d watchers, and no more are allowed", mostViewers)
-	}
-	out, end := compressing(w, r, "text/event-stream")
-	defer end()
-	control := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
 	var sent *snapshot
 	event := func(name string, text []byte) {
-		// flush tells whether anybody reads it
-		_, _ = fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, text)
+		// what sends it tells whether anybody reads it
+		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, text)
 	}
-	flush := func() error {
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
+	control := http.NewResponseController(w)
 	ctx := context.WithValue(r.Context(), requestKey{}, r)
-	_ = tell(ctx, s, sampleEvery, s.shots.get, saysOther, func(now *snapshot) error {
+	err := tell(ctx, s, sampleEvery, s.shots.get, saysOther, func(now *snapshot) error {
 		event("head", now.head)
 		for i, t := range now.tables {
 			if sent == nil || i >= len(sent.tables) || !bytes.Equal(t, sent.tables[i]) {
@@ -193,11 +126,13 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 			}
 		}
 		sent = now
-		return flush()
+		return control.Flush()
 	})
+	if sent == nil {
+		return err
+	}
 	if s.draining() { // else the watcher has gone
 		event("stopping", []byte("{}"))
-		return flush()
 	}
 	return nil
 }

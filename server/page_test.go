@@ -2,11 +2,8 @@ package server_test
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -195,91 +192,4 @@ func TestPageEvents(t *testing.T) {
 			heads, away)
 	}
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
-}
-
-// TestPageWatchers: however many watch, everything is looked at a few times a second; and a
-// connection has a bound.
-func TestPageWatchers(t *testing.T) {
-	t.Parallel()
-	r, counted := serveCounted(t)
-	url, begun := r.listen().URL+"/page/events", time.Now()
-	for range 3 {
-		c := http2Client(t)
-		for i := range server.DefaultMaxWatches + 1 {
-			resp, err := c.Get(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			if want := map[bool]int{
-				true:  429,
-				false: 200,
-			}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
-				t.Errorf("stream %d: %s, want %d", i, resp.Status, want)
-			}
-		}
-	}
-	<-time.After(time.Second)
-	// one to show and one to count
-	if n, most := counted.looks.Load(), 2+2*int64(time.Since(begun)/(100*time.Millisecond)); n > most {
-		t.Errorf("30 watchers looked %d times, want at most %d", n, most)
-	}
-}
-
-// TestPageIsSmall: with 1,024 worker IDs, everything that a browser loads is below 40 KB.
-func TestPageIsSmall(t *testing.T) {
-	t.Parallel()
-	r := serve(t, nil)
-	var slots []coord.Slot
-	now := time.Now()
-	for i := range 1024 {
-		slots = append(slots, coord.Slot{
-			WorkerID: i, State: coord.SlotHeld, Holder: fmt.Sprintf("orders-7c9f8d-%05x:1", i*7919),
-			Identity: fmt.Sprintf("orders-%d", i), Since: now, Renewed: now, Until: now,
-		})
-	}
-	r.WorkerIDs("orders", slots, 0, 1024)
-	sum := 0
-	for _, path := range []string{"/", "/page/style.css", "/page/script.js"} {
-		got := r.call("GET", path, "Accept-Encoding: gzip")
-		if got.Header.Get("Content-Encoding") != "gzip" {
-			t.Errorf("%s: %v", path, got.Header)
-		}
-		sum += len(got.body)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.http.URL+"/page/events", http.NoBody)
-	req.Header.Set("Accept-Encoding", "gzip")
-	resp, err := r.http.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	count := &counter{Reader: resp.Body}
-	zip, err := gzip.NewReader(count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(zip)
-	if !errors.Is(err, context.DeadlineExceeded) ||
-		strings.Count(string(text), `"orders-7c9f8d-`)+strings.Count(string(text),
-			`:"orders-7c9f8d-`) < 1024 {
-		t.Errorf("%v: %d bytes", err, len(text))
-	}
-	if sum += count.n; sum > 40_000 {
-		t.Errorf("%d bytes, %d of them events", sum, count.n)
-	}
-}
-
-// counter counts what is read.
-type counter struct {
-	io.Reader
-	n int
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.n += n
-	return n, err
 }

@@ -23,7 +23,6 @@ const mostRows = 2048
 // view is a page, as its template shows it.
 type view struct {
 	Title   string // empty: it is the live page
-	Build   string
 	Head    head
 	Tables  []table
 	Query   string // what rows of worker IDs have in them
@@ -95,16 +94,16 @@ func line(values []float64) cell {
 
 // viewOfFacts returns the live page.
 func (s *Server) viewOfFacts(f *facts) *view {
-	v := &view{
-		Build: s.cfg.Build,
-		Head:  head{says(f), f.now.UTC().Format(time.TimeOnly) + " UTC", span(f.up), s.cfg.Build},
-	}
-	v.Tables = append(v.Tables, generatorTable(f))
+	tables := []table{generatorTable(f)}
 	if f.segments {
-		v.Tables = append(v.Tables, segmentTable(f))
+		tables = append(tables, segmentTable(f))
 	}
-	v.Tables = append(v.Tables, s.callerTable(f), refusalTable(f), workerTable(f))
-	return v
+	return &view{
+		Head: head{
+			says(f), f.now.UTC().Format(time.TimeOnly) + " UTC", span(f.up), s.cfg.Build,
+		},
+		Tables: append(tables, s.callerTable(f), refusalTable(f), workerTable(f)),
+	}
 }
 
 func generatorTable(f *facts) table {
@@ -228,12 +227,12 @@ func segmentTable(f *facts) table {
 
 func stateOfTag(h segment.Health) cell {
 	switch {
-	case h.Err != nil && h.Failures > 0:
+	case h.Failing == nil:
+		return cell{Text: "ready", Class: levelWell}
+	case h.Err != nil:
 		return cell{Text: "no numbers", Class: levelDown}
-	case h.Failing != nil:
-		return cell{Text: "not refilled", Class: levelWarn}
 	}
-	return cell{Text: "ready", Class: levelWell}
+	return cell{Text: "not refilled", Class: levelWarn}
 }
 
 func (s *Server) callerTable(f *facts) table {
@@ -291,10 +290,10 @@ func (s *Server) decoded(text string, now time.Time) table {
 	if err != nil {
 		return t
 	}
-	for _, name := range s.known {
-		l := s.cfg.Generators[name].Layout()
+	for _, g := range s.all {
+		l := g.Layout()
 		if id > l.MaxID() {
-			t.Rows = append(t.Rows, []cell{words(name), words("no ID of its layout")})
+			t.Rows = append(t.Rows, []cell{words(g.name), words("no ID of its layout")})
 			continue
 		}
 		p := l.Decompose(id)
@@ -304,8 +303,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 		}
 		first := int64(id) - int64(p.Sequence)
 		t.Rows = append(t.Rows, []cell{
-			words(name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old),
-			num(strconv.Itoa(p.WorkerID)), words(s.holder(name, p.WorkerID)),
+			words(g.name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old),
+			num(strconv.Itoa(p.WorkerID)), words(g.holder(p.WorkerID)),
 			num(strconv.Itoa(p.Sequence)),
 			{Text: fmt.Sprintf("%d to %d", first, first+int64(l.SequencesPerTick())-1), Class: "wide"},
 		})
@@ -314,8 +313,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 }
 
 // holder says who holds a worker ID, or held it last.
-func (s *Server) holder(generator string, workerID int) string {
-	if list := s.spaces[generator].workers.Load(); list != nil {
+func (g *generator) holder(workerID int) string {
+	if list := g.workers.Load(); list != nil {
 		if i := slices.IndexFunc(list.slots, func(w coord.Slot) bool {
 			return w.WorkerID == workerID
 		}); i >= 0 {

@@ -24,7 +24,6 @@ type problem struct {
 	Message string `json:"message,omitempty"`
 
 	retry time.Duration // after which trying again may help; 0: it is not said
-	allow string        // the methods that are allowed
 	// reason is why the request was refused, in one of a few words; empty: it was not for a bound or
 	// for who asked.
 	reason string
@@ -47,15 +46,19 @@ func refusal(reason string, status int, text string, args ...any) *problem {
 	return p
 }
 
+// later is a problem that trying again soon may help with.
+func later(text string) *problem {
+	p := problemf(unavailable, "%s", text)
+	p.retry = retrySoon
+	return p
+}
+
 // write sends the problem.
 func (p *problem) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if p.retry > 0 {
 		h.Set(retryAfter, p.after())
-	}
-	if p.allow != "" {
-		h.Set("Allow", p.allow)
 	}
 	p.challenge(h)
 	body, err := json.Marshal(p)
@@ -85,43 +88,46 @@ const (
 	retryMost = time.Minute
 )
 
-// kinds are the errors of generators and sequences, with what every caller may read of them. Of
-// several that fit the first one counts. What is not among them should not happen.
-var kinds = []struct {
+// kind is what callers read of an error.
+type kind struct {
 	err    error
 	status int
 	retry  time.Duration // 0: trying again does not help
 	detail string        // empty: the text of err
-}{
-	{err: core.ErrTimeExhausted, status: http.StatusServiceUnavailable},
-	{err: core.ErrNotStarted, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: core.ErrWindowEnded, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: core.ErrWindowNotOpen, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: core.ErrClockRollback, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: core.ErrSequenceExhausted, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: core.ErrClosed, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: segment.ErrExhausted, status: http.StatusServiceUnavailable},
-	{err: segment.ErrUnavailable, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: segment.ErrWentBack, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: segment.ErrStoreChanged, status: http.StatusServiceUnavailable, retry: retrySoon},
-	{err: segment.ErrClosed, status: http.StatusServiceUnavailable, retry: retrySoon},
+}
+
+const (
+	unavailable = http.StatusServiceUnavailable
+	waitOver    = "the time to wait was over"
+)
+
+// kinds are the errors of generators and sequences, with what every caller may read of them. Of
+// several that fit the first one counts. What is not among them should not happen.
+var kinds = []kind{
+	{core.ErrTimeExhausted, unavailable, 0, ""},
+	{core.ErrNotStarted, unavailable, retrySoon, ""},
+	{core.ErrWindowEnded, unavailable, retrySoon, ""},
+	{core.ErrWindowNotOpen, unavailable, retrySoon, ""},
+	{core.ErrClockRollback, unavailable, retrySoon, ""},
+	{core.ErrSequenceExhausted, unavailable, retrySoon, ""},
+	{core.ErrClosed, unavailable, retrySoon, ""},
+	{segment.ErrExhausted, unavailable, 0, ""},
+	{segment.ErrUnavailable, unavailable, retrySoon, ""},
+	{segment.ErrWentBack, unavailable, retrySoon, ""},
+	{segment.ErrStoreChanged, unavailable, retrySoon, ""},
+	{segment.ErrClosed, unavailable, retrySoon, ""},
+	{context.DeadlineExceeded, unavailable, retrySoon, waitOver},
+	{context.Canceled, unavailable, retrySoon, waitOver},
 	{
-		err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, retry: retrySoon,
-		detail: waitOver,
+		segment.ErrUnknownTag, http.StatusNotFound, 0,
+		"there is no such tag; GET /v1/sequences lists them",
 	},
-	{err: context.Canceled, status: http.StatusServiceUnavailable, retry: retrySoon, detail: waitOver},
 	{
-		err: segment.ErrUnknownTag, status: http.StatusNotFound,
-		detail: "there is no such tag; GET /v1/sequences lists them",
-	},
-	{
-		err: segment.ErrInvalidConfig, status: http.StatusBadRequest,
-		detail: fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends",
+		segment.ErrInvalidConfig, http.StatusBadRequest, 0,
+		fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends",
 			segment.MaxTag),
 	},
 }
-
-const waitOver = "the time to wait was over"
 
 // problemOf turns an error of a generator or a sequence into a problem. The text of the error may
 // name coordinators and holders, and only who may operate sees it.

@@ -17,10 +17,10 @@ type check struct {
 // checks looks at everything that must be well.
 func (s *Server) checks() []check {
 	all := make([]check, 0, len(s.known)+1)
-	for _, name := range s.known {
-		all = append(all, check{"generator " + name, s.cfg.Generators[name].Check()})
+	for _, g := range s.all {
+		all = append(all, check{"generator " + g.name, g.Check()})
 	}
-	if s.segments.Load() {
+	if s.set.Load() != nil {
 		all = append(all, check{"store", s.CheckStore()})
 	}
 	return all
@@ -65,7 +65,7 @@ func (s *Server) ready(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		all = []check{{"generator " + q.Get("generator"), g.Check()}}
+		all = []check{{"generator " + g.name, g.Check()}}
 	}
 	var lines strings.Builder
 	if s.draining() {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +17,7 @@ import (
 // route is a page or a procedure.
 type route struct {
 	pattern string
-	methods string   // as the header Allow has them; every: all
+	methods []string // nil: all
 	right   Right    // what the caller must be allowed
 	issues  bool     // it hands out IDs or numbers
 	takes   []string // the parameters that there are; nil: all are let through
@@ -25,10 +26,9 @@ type route struct {
 }
 
 // methods of the routes.
-const (
-	reads  = "GET, HEAD"
-	issues = "GET, POST" // not HEAD, whose answer has no IDs
-	every  = ""
+var (
+	reads  = []string{http.MethodGet, http.MethodHead}
+	issues = []string{http.MethodGet, http.MethodPost} // not HEAD, whose answer has no IDs
 )
 
 // none is the parameters of a route that has none.
@@ -42,6 +42,7 @@ type request struct {
 	may    Right         // what the caller may do
 	limit  *rate.Limiter // of the caller's token; nil: none
 	held   int64         // bytes of the reply that count
+	buffer *buffer       // nil: it has needed none
 }
 
 // requestKey is the key of the request, in the context of a procedure.
@@ -126,16 +127,6 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// allows reports whether a method is one of those of a route.
-func allows(methods, method string) bool {
-	for m := range strings.SplitSeq(methods, ", ") {
-		if m == method {
-			return true
-		}
-	}
-	return false
-}
-
 // admit checks what is the same for all routes, and sets what every answer has.
 func (s *Server) admit(rt route, r *request) error {
 	h := r.answer.Header()
@@ -148,10 +139,10 @@ func (s *Server) admit(rt route, r *request) error {
 	if err := s.authorize(rt.right, r); err != nil {
 		return err
 	}
-	if rt.methods != every && !allows(rt.methods, r.Method) {
-		p := problemf(http.StatusMethodNotAllowed, "allowed are %s", rt.methods)
-		p.allow = rt.methods
-		return p
+	if rt.methods != nil && !slices.Contains(rt.methods, r.Method) {
+		allowed := strings.Join(rt.methods, ", ")
+		h.Set("Allow", allowed)
+		return problemf(http.StatusMethodNotAllowed, "allowed are %s", allowed)
 	}
 	if rt.issues && s.ofStranger(r.Request) { //mutant:strangers
 		return refusal("cross_site", http.StatusForbidden,
@@ -203,12 +194,8 @@ func readQuery(r *request, known []string) (err error) {
 		if slices.Contains(known, name) { //mutant:mistyped
 			continue
 		}
-		if len(known) == 0 {
-			return problemf(http.StatusBadRequest, "the parameter %.40q is not known; there are none here",
-				name)
-		}
 		return problemf(http.StatusBadRequest, "the parameter %.40q is not known; known are %s", name,
-			strings.Join(known, ", "))
+			cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	return nil
 }

@@ -26,10 +26,11 @@ type rpc struct{ *Server }
 var _ unalikev1connect.IDServiceHandler = rpc{}
 
 // routesRPC adds the procedures: each speaks Connect, gRPC and gRPC-Web.
-func (s *Server) routesRPC() error {
+func (s *Server) routesRPC() {
 	options := []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxBody),
 		connect.WithCompressMinBytes(compressFrom),
+		connect.WithInterceptors(coded{s}),
 	}
 	for _, name := range []string{"json", "json; charset=utf-8"} {
 		options = append(options, connect.WithCodec(strictJSON{name}))
@@ -49,17 +50,13 @@ func (s *Server) routesRPC() error {
 
 	path, health := grpchealth.NewHandler(rpc{s}, options...)
 	s.procedure(route{pattern: path}, errs, health)
-	watch, err := s.healthStream(options)
-	if err != nil {
-		return err
-	}
-	s.procedure(route{pattern: healthWatch}, errs, watch)
+	s.procedure(route{pattern: healthWatch}, errs,
+		connect.NewServerStreamHandler(healthWatch, rpc{s}.watchHealth, options...))
 	reflector := grpcreflect.NewStaticReflector(unalikev1connect.IDServiceName)
 	path, reflection := grpcreflect.NewHandlerV1(reflector, options...)
 	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
 	path, reflection = grpcreflect.NewHandlerV1Alpha(reflector, options...)
 	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
-	return nil
 }
 
 // procedure adds a route that answers in the protocol of the call, errors too.
@@ -87,10 +84,37 @@ func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) 
 	}
 }
 
-// failRPC turns an error into one with a code.
-func (s *Server) failRPC(ctx context.Context, procedure string, err error) error {
+// coded turns the errors of procedures into those with a code.
+type coded struct{ *Server }
+
+// WrapUnary implements connect.Interceptor.
+func (c coded) WrapUnary(call connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		resp, err := call(ctx, req)
+		return resp, c.code(ctx, err)
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (c coded) WrapStreamingHandler(call connect.StreamingHandlerFunc,
+) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return c.code(ctx, call(ctx, conn))
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (coded) WrapStreamingClient(call connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return call
+}
+
+// code returns an error with a code, unless it has one already.
+func (s *Server) code(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*connect.Error](err); ok || err == nil {
+		return err
+	}
 	r := requestOf(ctx)
-	p := s.problem(procedure, err, r.detailed())
+	p := s.problem(r.URL.Path, err, r.detailed())
 	r.answer.says(p.Status)
 	return p.rpc()
 }

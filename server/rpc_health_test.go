@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -64,6 +65,9 @@ func TestHealthWatch(t *testing.T) {
 	f.Recover()
 	next(0, serving)
 	next(1, serving)
+	if took := time.Since(begun); took > 8*time.Second { // without a change, one hears every 10 s
+		t.Errorf("they heard after %v", took)
+	}
 	r.Drain()
 	next(0, notServing)
 	next(1, notServing)
@@ -75,32 +79,38 @@ func TestHealthWatch(t *testing.T) {
 	}
 }
 
-// TestHealthMany: a connection has a bound on streams that everybody may have; others are served
-// all the same.
+// TestHealthMany: a connection has a bound on streams that everybody may have, of which those that
+// have ended do not count; others are served all the same.
 func TestHealthMany(t *testing.T) {
 	r := serve(t, nil)
-	watch := func(health grpc_health_v1.HealthClient) error {
-		stream, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	watch := func(ctx context.Context, health grpc_health_v1.HealthClient) error {
+		stream, err := health.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
 		if err != nil {
 			return err
 		}
 		_, err = stream.Recv()
 		return err
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var attacker grpc_health_v1.HealthClient
 	for range 4 { // more than there were places for when all callers shared them
-		attacker := grpc_health_v1.NewHealthClient(r.dialGRPC())
+		attacker = grpc_health_v1.NewHealthClient(r.dialGRPC())
 		for range server.DefaultMaxWatches {
-			if err := watch(attacker); err != nil {
+			if err := watch(ctx, attacker); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := watch(attacker); status.Code(err) != grpccodes.ResourceExhausted {
+		if err := watch(ctx, attacker); status.Code(err) != grpccodes.ResourceExhausted ||
+			!strings.Contains(err.Error(), "this connection has 10 streams under way") {
 			t.Errorf("one too many: %v", err)
 		}
 	}
-	if err := watch(grpc_health_v1.NewHealthClient(r.dialGRPC())); err != nil {
+	if err := watch(ctx, grpc_health_v1.NewHealthClient(r.dialGRPC())); err != nil {
 		t.Errorf("the victim: %v", err)
 	}
+	cancel()
+	r.eventually("the streams have ended", func() bool { return watch(t.Context(), attacker) == nil })
 }
 
 // TestHealth: gRPC's own health check follows /readyz, and needs no token; each generator is a
@@ -129,25 +139,36 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestOneLook: however many watch, the health is looked at a few times a second.
+// TestOneLook: however many watch, health and page are looked at a few times a second; and a
+// connection has a bound.
 func TestOneLook(t *testing.T) {
+	t.Parallel()
 	r, counted := serveCounted(t)
-	begun := time.Now()
-	for range 5 {
-		health := grpc_health_v1.NewHealthClient(r.dialGRPC())
-		for range server.DefaultMaxWatches {
+	url, begun := r.listen().URL+"/page/events", time.Now()
+	for range 3 {
+		health, c := grpc_health_v1.NewHealthClient(r.dialGRPC()), http2Client(t)
+		for i := range server.DefaultMaxWatches + 1 {
+			resp, err := c.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if refused := i == server.DefaultMaxWatches; (resp.StatusCode == 429) != refused {
+				t.Errorf("stream %d: %s", i, resp.Status)
+			}
 			stream, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := stream.Recv(); err != nil {
-				t.Fatal(err)
-			}
+			_, _ = stream.Recv() // one too many is refused
 		}
 	}
 	<-time.After(time.Second)
-	if n, most := counted.checks.Load(), 1+int64(time.Since(begun)/(100*time.Millisecond)); n > most {
-		t.Errorf("50 watchers looked %d times, want at most %d", n, most)
+	most := 1 + int64(time.Since(begun)/(100*time.Millisecond))
+	// the page asks for both
+	if checks, looks := counted.checks.Load(), counted.looks.Load(); checks > 2*most || looks > most {
+		t.Errorf("30 watchers of each looked %d and %d times, want at most %d and %d", checks, looks,
+			2*most, most)
 	}
 }
 

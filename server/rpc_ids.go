@@ -11,24 +11,13 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
-	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
 // Generate implements unalike.v1.IDService.
 func (r rpc) Generate(ctx context.Context,
 	req *unalikev1.GenerateRequest,
 ) (*unalikev1.GenerateResponse, error) {
-	resp, err := r.generate(ctx, req)
-	if err != nil {
-		return nil, r.failRPC(ctx, unalikev1connect.IDServiceGenerateProcedure, err)
-	}
-	return resp, nil
-}
-
-func (r rpc) generate(ctx context.Context,
-	req *unalikev1.GenerateRequest,
-) (*unalikev1.GenerateResponse, error) {
-	g, sp, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return nil, err
 	}
@@ -36,21 +25,16 @@ func (r rpc) generate(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
+	ids, err := r.takeIDs(ctx, requestOf(ctx), g, wants)
+	if err != nil {
 		return nil, err
 	}
-	b := r.buffers.Get().(*buffer)
-	defer r.keep(b)
-	if b.ids, err = take(ctx, g, b.ids[:0], wants.count, wants.wait); err != nil {
-		return nil, err
-	}
-	nonce, err := sp.nonce(ctx) // after the IDs: then there is a namespace
+	nonce, err := g.nonce(ctx) // after the IDs: then there is a namespace
 	if err != nil {
 		return nil, err
 	}
 	return &unalikev1.GenerateResponse{
-		NamespaceNonce: nonce, Layout: sp.layout,
-		Runs: runsOf(b.ids, g.Layout()),
+		NamespaceNonce: nonce, Layout: g.layout, Runs: runsOf(ids, g.Layout()),
 	}, nil
 }
 
@@ -58,32 +42,17 @@ func (r rpc) generate(ctx context.Context,
 func (r rpc) Numbers(ctx context.Context,
 	req *unalikev1.NumbersRequest,
 ) (*unalikev1.NumbersResponse, error) {
-	resp, err := r.count(ctx, req)
-	if err != nil {
-		return nil, r.failRPC(ctx, unalikev1connect.IDServiceNumbersProcedure, err)
-	}
-	return resp, nil
-}
-
-func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse,
-	error,
-) {
 	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
-		return nil, err
-	}
-	b := r.buffers.Get().(*buffer)
-	defer r.keep(b)
-	if b.numbers, err = r.takeNumbers(ctx, req.GetTag(), b.numbers[:0], wants.count,
-		wants.wait); err != nil {
+	all, err := r.takeNumbers(ctx, requestOf(ctx), req.GetTag(), wants)
+	if err != nil {
 		return nil, err
 	}
 	resp := new(unalikev1.NumbersResponse)
 	var last *unalikev1.NumberRun
-	for _, n := range b.numbers {
+	for _, n := range all {
 		if last != nil && n-last.First == int64(last.Count) {
 			last.Count++
 			continue
@@ -95,55 +64,53 @@ func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalike
 }
 
 // Decode implements unalike.v1.IDService.
-func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
+func (r rpc) Decode(_ context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse,
 	error,
 ) {
-	g, _, err := r.served(req.GetGenerator())
-	if err == nil {
-		var p core.Parts
-		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil {
-			// above 63 bits it is negative, and refused
-			return &unalikev1.DecodeResponse{
-				Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID),
-				Sequence: uint32(p.Sequence),
-			}, nil
-		}
+	g, err := r.served(req.GetGenerator())
+	if err != nil {
+		return nil, err
 	}
-	return nil, r.failRPC(ctx, unalikev1connect.IDServiceDecodeProcedure, err)
+	p, err := partsOf(g.Layout(), core.ID(req.GetId())) // above 63 bits it is negative, and refused
+	if err != nil {
+		return nil, err
+	}
+	return &unalikev1.DecodeResponse{
+		Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID), Sequence: uint32(p.Sequence),
+	}, nil
 }
 
 // Layout implements unalike.v1.IDService.
 func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse,
 	error,
 ) {
-	g, sp, err := r.served(req.GetGenerator())
-	if err == nil {
-		var nonce string
-		if nonce, err = sp.nonce(ctx); err == nil {
-			l := g.Layout()
-			return &unalikev1.LayoutResponse{
-				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits),
-				WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
-				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
-				Expires: timestamppb.New(l.Expires()),
-			}, nil
-		}
+	g, err := r.served(req.GetGenerator())
+	if err != nil {
+		return nil, err
 	}
-	return nil, r.failRPC(ctx, unalikev1connect.IDServiceLayoutProcedure, err)
+	nonce, err := g.nonce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := g.Layout()
+	return &unalikev1.LayoutResponse{
+		NamespaceNonce: nonce, Layout: g.layout, TimeBits: uint32(l.TimeBits),
+		WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
+		Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch),
+		Expires: timestamppb.New(l.Expires()),
+	}, nil
 }
 
-// served returns the generator of a call, with its namespace. A call that names none means the only
-// one that there is.
-func (s *Server) served(name string) (Generator, *space, error) {
+// served returns the generator of a call. One that names none means the only one that there is.
+func (s *Server) served(name string) (*generator, error) {
 	if name == "" {
 		if len(s.known) != 1 {
-			return nil, nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
+			return nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
 				strings.Join(s.known, ", "))
 		}
 		name = s.known[0]
 	}
-	g, err := s.named(name)
-	return g, s.spaces[name], err
+	return s.named(name)
 }
 
 // asked checks what a call asks for.
@@ -153,7 +120,7 @@ func (s *Server) asked(count uint32, wait *durationpb.Duration) (want, error) {
 		return w, problemf(http.StatusBadRequest, "count is %d; 1 to %d are allowed, and 0 means 1",
 			count, s.cfg.MaxCount)
 	}
-	if wait != nil && wait.CheckValid() != nil || !s.waitAllowed(w.wait) {
+	if !s.waitAllowed(w.wait) {
 		return w, problemf(http.StatusBadRequest, "max_wait is a duration from 0s to %v", s.cfg.MaxWait)
 	}
 	return w, nil

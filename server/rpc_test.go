@@ -82,38 +82,9 @@ func TestRPCGenerate(t *testing.T) {
 	}
 }
 
-// TestRPCNumbers: numbers of a tag, packed into runs that end with a segment's.
+// TestRPCNumbers: numbers of a tag come packed into runs, each of which ends where others have
+// taken numbers.
 func TestRPCNumbers(t *testing.T) {
-	r := serve(t, nil)
-	page := r.listen()
-	next := int64(1)
-	for protocol, options := range protocols {
-		for _, count := range []uint32{0, 250} {
-			req := &unalikev1.NumbersRequest{
-				Tag: "a/b", Count: count,
-				MaxWait: durationpb.New(10 * time.Second),
-			}
-			resp, err := r.service(page.URL, "", options...).Numbers(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n := int64(0)
-			for _, run := range resp.Runs {
-				if run.First != next+n {
-					t.Errorf("%s: a run from %d, after %d", protocol, run.First, next+n-1)
-				}
-				n += int64(run.Count)
-			}
-			if n != int64(max(count, 1)) {
-				t.Errorf("%s: %d numbers of %d", protocol, n, count)
-			}
-			next += n
-		}
-	}
-}
-
-// TestRPCNumbersOfOthers: where others have taken numbers, a run ends.
-func TestRPCNumbersOfOthers(t *testing.T) {
 	const apart = 1_000_000 // where segments begin
 	store := segmenttest.NewFake(segment.Tag{Name: "x", Next: 1, Step: 10})
 	var takes atomic.Int64
@@ -127,8 +98,10 @@ func TestRPCNumbersOfOthers(t *testing.T) {
 	r.Sequences(numbers(t, store, segment.Config{}))
 	c := r.service(r.listen().URL, "")
 	ends, last := 0, int64(0)
-	for range 10 {
-		req := &unalikev1.NumbersRequest{Tag: "x", Count: 250, MaxWait: durationpb.New(30 * time.Second)}
+	for _, count := range []uint32{0, 250, 250, 250, 250} {
+		req := &unalikev1.NumbersRequest{
+			Tag: "x", Count: count, MaxWait: durationpb.New(30 * time.Second),
+		}
 		resp, err := c.Numbers(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -141,8 +114,8 @@ func TestRPCNumbersOfOthers(t *testing.T) {
 			}
 			last, n = end, n+int(run.Count)
 		}
-		if n != 250 {
-			t.Errorf("%d numbers of 250", n)
+		if n != int(max(count, 1)) {
+			t.Errorf("%d numbers of %d", n, count)
 		}
 		ends += len(resp.Runs) - 1
 	}
@@ -370,19 +343,5 @@ func TestRPCWire(t *testing.T) {
 	got := r.post(generate, "{}", "Host: evil.example")
 	if got.StatusCode != 403 || !strings.Contains(got.body, "permission_denied") {
 		t.Errorf("a foreign Host: %s %s", got.Status, got.body)
-	}
-}
-
-// TestRPCCompressed: a message is bounded by what it becomes, not by what is sent.
-func TestRPCCompressed(t *testing.T) {
-	r := serve(t, nil)
-	page := r.listen()
-	for protocol, options := range protocols {
-		c := r.service(page.URL, "", append(options, connect.WithSendGzip())...)
-		if _, err := c.Generate(t.Context(), generateOne("orders")); err != nil {
-			t.Errorf("%s: a small one: %v", protocol, err)
-		}
-		_, err := c.Generate(t.Context(), generateOne(strings.Repeat("x", 8<<20)))
-		wantCode(t, protocol, err, connect.CodeResourceExhausted)
 	}
 }

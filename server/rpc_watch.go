@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
-	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
 const (
@@ -51,41 +50,34 @@ func (l *look[T]) get() T {
 func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
 	stream *connect.ServerStream[unalikev1.WatchResponse],
 ) error {
-	if err := r.watch(ctx, req, stream); err != nil {
-		return r.failRPC(ctx, unalikev1connect.IDServiceWatchProcedure, err)
-	}
-	return nil
-}
-
-func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest,
-	stream *connect.ServerStream[unalikev1.WatchResponse],
-) error {
-	_, sp, err := r.served(req.GetGenerator())
+	g, err := r.served(req.GetGenerator())
 	if err != nil {
 		return err
 	}
 	interval := usualInterval
 	if req.GetInterval() != nil {
-		if interval = req.GetInterval().AsDuration(); req.GetInterval().CheckValid() != nil ||
-			interval < shortestInterval || interval > longestInterval {
-			return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours",
-				shortestInterval, longestInterval.Hours())
-		}
+		interval = req.GetInterval().AsDuration()
 	}
-	leave, err := r.watches.enter(connectionOf(requestOf(ctx).Request), r.cfg.MaxWatches)
+	if interval < shortestInterval || interval > longestInterval {
+		return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours",
+			shortestInterval, longestInterval.Hours())
+	}
+	return tell(ctx, r.Server, interval, g.state.get, changed, stream.Send)
+}
+
+// tell sends a state at once, at every change and every interval, which shows whether anybody is
+// there, until ctx ends or the server stops. A connection has a bound on such streams.
+func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T,
+	changed func(a, b T) bool, send func(T) error,
+) error {
+	r := requestOf(ctx)
+	//mutant:health-streams
+	leave, err := s.watches.enter(connectionOf(r.Request), s.cfg.MaxWatches)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return tell(ctx, r.Server, interval, sp.state.get, changed, stream.Send)
-}
-
-// tell sends a state at once, at every change and every interval, which shows whether anybody is
-// there, until ctx ends or the server stops.
-func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T,
-	changed func(a, b T) bool, send func(T) error,
-) error {
-	control := http.NewResponseController(&requestOf(ctx).answer)
+	control := http.NewResponseController(&r.answer)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var last T

@@ -32,38 +32,12 @@ func startLate(t *testing.T, f *coordtest.Fake, why error) *core.Generator {
 	return g
 }
 
-// TestWatchChange: a watcher learns at once how a generator is, and when that changes.
-func TestWatchChange(t *testing.T) {
+// TestWatch: a watcher learns how a generator is, and when that changes; hears from time to time,
+// longer than a server lets a reply take, and is sent away when the server stops.
+func TestWatch(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	notOpen := startLate(t, f, coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) { c.Generators["late"] = notOpen })
-	req := &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)}
-	stream, err := r.service(r.listen().URL, "").Watch(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stream.Close()
-	if !stream.Receive() || stream.Msg().Ready ||
-		!strings.Contains(stream.Msg().Reason, "not started yet") ||
-		len(stream.Msg().WorkerIds) != 0 {
-		t.Fatalf("%v, %v", stream.Msg(), stream.Err())
-	}
-	f.Recover()
-	for !stream.Msg().Ready {
-		if !stream.Receive() {
-			t.Fatal(stream.Err())
-		}
-	}
-	if m := stream.Msg(); m.Reason != "" || !slices.Equal(m.WorkerIds, []uint32{0}) ||
-		m.WindowLeft.AsDuration() <= 0 {
-		t.Errorf("%v", m)
-	}
-}
-
-// TestWatch: a watcher hears from time to time, longer than a server lets a reply take, and is sent
-// away when the server stops.
-func TestWatch(t *testing.T) {
-	r := serve(t, nil)
 	page := r.listen(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = time.Second, time.Second })
 	clients := []unalikev1connect.IDServiceClient{
 		unalikev1connect.NewIDServiceClient(page.Client(), page.URL), // HTTP/1.1
@@ -73,7 +47,7 @@ func TestWatch(t *testing.T) {
 	}
 	var all []*connect.ServerStreamForClient[unalikev1.WatchResponse]
 	for _, c := range clients {
-		req := &unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second)}
+		req := &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Second)}
 		stream, err := c.Watch(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -86,6 +60,22 @@ func TestWatch(t *testing.T) {
 			if !stream.Receive() {
 				t.Fatal(stream.Err())
 			}
+			if m := stream.Msg(); m.Ready || !strings.Contains(m.Reason, "not started yet") ||
+				len(m.WorkerIds) != 0 {
+				t.Errorf("%v", m)
+			}
+		}
+	}
+	f.Recover()
+	for _, stream := range all {
+		for !stream.Msg().Ready {
+			if !stream.Receive() {
+				t.Fatal(stream.Err())
+			}
+		}
+		if m := stream.Msg(); m.Reason != "" || !slices.Equal(m.WorkerIds, []uint32{0}) ||
+			m.WindowLeft.AsDuration() <= 0 {
+			t.Errorf("%v", m)
 		}
 	}
 	r.Drain()
@@ -126,34 +116,4 @@ func TestWatchRefused(t *testing.T) {
 		}
 		_ = stream.Close()
 	}
-}
-
-// TestWatchMany: there is a bound on the streams of a connection, and those that have ended do not
-// count.
-func TestWatchMany(t *testing.T) {
-	r := serve(t, func(c *server.Config) { c.MaxWatches = 2 })
-	c := r.service(r.listen().URL, "")
-	watch := func(ctx context.Context) error {
-		stream, err := c.Watch(ctx, &unalikev1.WatchRequest{Generator: "orders"})
-		if err != nil {
-			return err
-		}
-		stream.Receive()
-		return stream.Err()
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range 2 {
-		if err := watch(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // one that is refused does not count either
-		if err := watch(t.Context()); connect.CodeOf(err) != connect.CodeResourceExhausted ||
-			!strings.Contains(err.Error(), "this connection has 2 streams under way") {
-			t.Errorf("one too many: %v", err)
-		}
-	}
-	cancel()
-	r.eventually("the server hears of it", func() bool { return watch(t.Context()) == nil })
 }

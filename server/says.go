@@ -63,15 +63,14 @@ func says(f *facts) []remark {
 
 // wellOf says what is well.
 func wellOf(f *facts) string {
-	switch tags := f.segments; {
-	case tags && len(f.generators) > 0:
-		return fmt.Sprintf("All is well: %s IDs, and no tag lacks numbers.",
-			counted(len(f.generators), "generator issues", "generators issue"))
-	case tags:
-		return "All is well: no tag lacks numbers."
+	var all []string
+	if n := len(f.generators); n > 0 || !f.segments {
+		all = append(all, counted(n, "generator issues", "generators issue")+" IDs")
 	}
-	return fmt.Sprintf("All is well: %s IDs.",
-		counted(len(f.generators), "generator issues", "generators issue"))
+	if f.segments {
+		all = append(all, "no tag lacks numbers")
+	}
+	return "All is well: " + strings.Join(all, ", and ") + "."
 }
 
 // remarks are about all that is not well.
@@ -85,10 +84,10 @@ func remarks(f *facts) (all []remark) {
 		all = append(all, f.generatorRemarks(&f.generators[i])...)
 	}
 	if n := len(f.generators); n > 1 {
-		all = down.remark(all, fmt.Sprintf("%d of %d generators %s no IDs: ", down.n, n,
+		all = down.remark(all, levelDown, fmt.Sprintf("%d of %d generators %s no IDs: ", down.n, n,
 			plural(down.n, "issues", "issue")))
 	} else {
-		all = down.remark(all, "No IDs from generator ")
+		all = down.remark(all, levelDown, "No IDs from generator ")
 	}
 	if f.segments {
 		all = append(all, f.tagRemarks()...)
@@ -156,14 +155,14 @@ func (f *facts) tagRemarks() (all []remark) {
 	}
 	var down, failing group
 	for _, h := range f.tags {
-		switch {
-		case h.Err != nil && h.Failures > 0:
-			down.add(h.Tag, whyNoNumbers(h.Err), h.Err)
-		case h.Failing != nil && h.TimeLeft > 0:
-			failing.add(h.Tag, whyNoNumbers(h.Failing)+": what is in memory lasts "+span(h.TimeLeft),
-				h.Failing)
-		case h.Failing != nil:
-			failing.add(h.Tag, whyNoNumbers(h.Failing)+": "+counted(int(h.Left), "number is", "numbers are")+
+		switch why := whyNoNumbers(h.Failing); {
+		case h.Failing == nil:
+		case h.Err != nil:
+			down.add(h.Tag, why, h.Err)
+		case h.TimeLeft > 0:
+			failing.add(h.Tag, why+": what is in memory lasts "+span(h.TimeLeft), h.Failing)
+		default:
+			failing.add(h.Tag, why+": "+counted(int(h.Left), "number is", "numbers are")+
 				" left in memory", h.Failing)
 		}
 	}
@@ -171,46 +170,40 @@ func (f *facts) tagRemarks() (all []remark) {
 		all = append(all, remark{levelDown, "No numbers for tags that have none in memory, because " +
 			whyNoNumbers(f.store) + ".", textOf(f.store)})
 	}
-	all = down.remark(all, fmt.Sprintf("No numbers for %s: ", counted(down.n, "tag", "tags")))
-	n := len(all)
-	all = failing.remark(all, fmt.Sprintf("No refill for %s: ", counted(failing.n, "tag", "tags")))
-	for i := range all[n:] {
-		all[n+i].Level = levelWarn
-	}
-	return all
+	all = down.remark(all, levelDown, fmt.Sprintf("No numbers for %s: ",
+		counted(down.n, "tag", "tags")))
+	return failing.remark(all, levelWarn, fmt.Sprintf("No refill for %s: ",
+		counted(failing.n, "tag", "tags")))
 }
 
 // group is some of one kind that are not well.
 type group struct {
-	n    int
-	text strings.Builder
-	err  error // of the first
+	names []string // the first few, with why
+	n     int
+	err   error // of the first
 }
 
 // most is how many of a group are named.
 const most = 3
 
 func (g *group) add(name, why string, err error) {
-	switch g.n++; {
-	case g.n == 1:
+	if g.n++; g.n == 1 {
 		g.err = err
-	case g.n <= most:
-		g.text.WriteString("; ")
 	}
 	if g.n <= most {
-		fmt.Fprintf(&g.text, "%s, because %s", name, why)
+		g.names = append(g.names, name+", because "+why)
 	}
 }
 
 // remark adds one about the group, if there is anything in it.
-func (g *group) remark(all []remark, begin string) []remark {
+func (g *group) remark(all []remark, level, begin string) []remark {
 	if g.n == 0 {
 		return all
 	}
 	if g.n > most {
-		fmt.Fprintf(&g.text, "; and %d more", g.n-most)
+		g.names = append(g.names, fmt.Sprintf("and %d more", g.n-most))
 	}
-	return append(all, remark{levelDown, begin + g.text.String() + ".", textOf(g.err)})
+	return append(all, remark{level, begin + strings.Join(g.names, "; ") + ".", textOf(g.err)})
 }
 
 // reason is what the page says for an error.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
@@ -16,11 +15,11 @@ const storeWait = segment.DefaultRefillTimeout
 // CheckStore returns nil if numbers of tags can be had or the server was given no store, and
 // otherwise why they cannot. It never waits.
 func (s *Server) CheckStore() error {
-	set, err := s.sequences()
-	switch {
-	case !s.segments.Load():
+	if s.set.Load() == nil {
 		return nil
-	case err != nil:
+	}
+	set, err := s.sequences()
+	if err != nil {
 		return err
 	}
 	return set.Check()
@@ -28,16 +27,14 @@ func (s *Server) CheckStore() error {
 
 // sequences returns the tags.
 func (s *Server) sequences() (Numbers, error) {
-	set := s.set.Load()
-	switch {
-	case set != nil:
+	switch set := s.set.Load(); {
+	case set == nil:
+		return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
+	case *set == nil:
+		return nil, later("the store of the tags has not answered yet")
+	default:
 		return *set, nil
-	case s.segments.Load():
-		p := problemf(http.StatusServiceUnavailable, "the store of the tags has not answered yet")
-		p.retry = retrySoon
-		return nil, p
 	}
-	return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
 }
 
 // numbers answers with new numbers of a tag.
@@ -46,35 +43,40 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.admitCount(r, wants.count); err != nil {
+	all, err := s.takeNumbers(r.Context(), r, r.PathValue("tag"), wants)
+	if err != nil {
 		return err
 	}
-	b := s.buffers.Get().(*buffer)
-	defer s.keep(b)
-	if b.numbers, err = s.takeNumbers(r.Context(), r.PathValue("tag"), b.numbers[:0], wants.count,
-		wants.wait); err != nil {
-		return err
-	}
-	sendAll(w, b, b.numbers, "numbers", wants.plain)
+	sendAll(w, r.buffer, all, "numbers", wants.plain)
 	return nil
 }
 
-// takeNumbers appends count new numbers to dst, which are all or none.
-func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count int,
-	wait time.Duration,
-) ([]int64, error) {
+// takeNumbers returns the new numbers of a tag that a request wants, all or none, in its buffer.
+func (s *Server) takeNumbers(ctx context.Context, r *request, tag string,
+	w want,
+) (all []int64, err error) {
+	err = s.fromStore(ctx, r, w, func(ctx context.Context, set Numbers) error {
+		all = sized(&r.buffer.numbers, w.count)
+		_, err := set.Fill(ctx, tag, all)
+		return err
+	})
+	return all, err
+}
+
+// fromStore has fill take what a request wants from the store, for which there is a bound in time.
+func (s *Server) fromStore(ctx context.Context, r *request, w want,
+	fill func(context.Context, Numbers) error,
+) error {
+	if err := s.admitCount(r, w.count); err != nil {
+		return err
+	}
 	set, err := s.sequences()
 	if err != nil {
-		return dst, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(wait, storeWait))
+	ctx, cancel := context.WithTimeout(ctx, max(w.wait, storeWait))
 	defer cancel()
-	if cap(dst) < count {
-		dst = make([]int64, 0, count)
-	}
-	dst = dst[:count]
-	_, err = set.Fill(ctx, tag, dst)
-	return dst, err
+	return fill(ctx, set)
 }
 
 // writer is [Numbers] that can write numbers of tags as texts, as a config.Segments can.
@@ -91,26 +93,19 @@ func (s *Server) texts(w http.ResponseWriter, r *request) error {
 	if wants.count > smallReply {
 		return problemf(http.StatusBadRequest, "count is at most %d here", smallReply)
 	}
-	if err := s.admitCount(r, wants.count); err != nil {
-		return err
-	}
-	set, err := s.sequences()
-	if err != nil {
-		return err
-	}
-	from, ok := set.(writer)
-	if !ok {
-		return problemf(http.StatusNotFound, "no tag has a format here")
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), max(wants.wait, storeWait))
-	defer cancel()
 	all := make([]string, wants.count)
-	if _, err := from.FillText(ctx, r.PathValue("tag"), all); err != nil {
+	if err := s.fromStore(r.Context(), r, wants, func(ctx context.Context, set Numbers) error {
+		from, ok := set.(writer)
+		if !ok {
+			return problemf(http.StatusNotFound, "no tag has a format here")
+		}
+		_, err := from.FillText(ctx, r.PathValue("tag"), all)
+		return err
+	}); err != nil {
 		return err
 	}
 	if wants.plain {
-		send(w, []byte(strings.Join(all, "\n")+"\n"), true, true)
-		return nil
+		return send(w, textType, []byte(strings.Join(all, "\n")+"\n"))
 	}
 	return sendJSON(w, struct {
 		Texts []string `json:"texts"`

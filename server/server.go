@@ -6,13 +6,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/grpchealth"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/unalike-id/unalike/internal/drivers"
@@ -26,16 +26,14 @@ type Server struct {
 	admin *http.ServeMux
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
-	known      []string // the names of the generators, in order
-	set        atomic.Pointer[Numbers]
-	segments   atomic.Bool   // there is, or will be, a set
-	stopping   chan struct{} // closed by Drain
+	known      []string                // the names of the generators, in order
+	all        []*generator            // in the same order
+	set        atomic.Pointer[Numbers] // nil: there will be none; of nil: there will be one
+	stopping   chan struct{}           // closed by Drain
 	drain      sync.Once
-	spaces     map[string]*space // by the names of the generators
 	watches    streams
-	viewers    atomic.Int64                       // of the page
-	statuses   look[map[string]grpchealth.Status] // of gRPC's health check, by service
-	buffers    sync.Pool                          // of *buffer
+	checked    look[[]check]
+	buffers    sync.Pool // of *buffer
 	crossSite  *http.CrossOriginProtection
 	refusals   refusals
 	replies    *semaphore.Weighted // memory of large replies
@@ -59,24 +57,20 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(),
 		procedures: map[string]http.HandlerFunc{},
-		stopping:   make(chan struct{}), spaces: map[string]*space{},
+		stopping:   make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
 		refusals: refusals{seen: map[string]*seen{}},
 		began:    time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
 	}
 	s.shots.at = s.snapshotNow
-	s.statuses.at = s.statusesNow
+	s.checked.at = s.checks
 	s.buffers.New = func() any { return new(buffer) }
-	for name, g := range cfg.Generators {
-		s.known = append(s.known, name)
-		s.spaces[name] = newSpace(g)
+	for _, name := range s.known {
+		s.all = append(s.all, newGenerator(name, &cfg))
 	}
-	slices.Sort(s.known)
 	s.routes()
-	if err := s.routesRPC(); err != nil {
-		return nil, err
-	}
+	s.routesRPC()
 	s.patterns = slices.Sorted(maps.Keys(s.traffic))
 	return s, nil
 }
@@ -93,10 +87,11 @@ func (s *Server) trafficOf(pattern string) *traffic {
 // requests for numbers are answered with 503, and the server is not ready; before the first call,
 // with 404.
 func (s *Server) Sequences(set Numbers) {
-	s.segments.Store(true)
 	if !drivers.IsNil(set) {
 		s.set.Store(&set)
+		return
 	}
+	s.set.CompareAndSwap(nil, new(Numbers))
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
@@ -155,24 +150,25 @@ func (s *Server) routes() {
 	if s.cfg.Leaf.Enabled {
 		s.leafRoutes()
 	}
-	s.probeRoutes(s.mux)
-	s.probeRoutes(s.admin)
-	s.profileRoutes(s.admin)
-	s.metricsRoute(s.admin)
-	s.pageRoutes(s.admin)
-	switch {
-	case !s.cfg.AdminApart:
-		s.metricsRoute(s.mux)
-		s.pageRoutes(s.mux)
-	case s.cfg.Leaf.Enabled:
-		s.assetRoutes(s.mux)
+	for _, mux := range []*http.ServeMux{s.mux, s.admin} {
+		s.probeRoutes(mux)
+		s.assetRoutes(mux)
+		if mux == s.admin || !s.cfg.AdminApart {
+			s.operatorRoutes(mux)
+		}
 	}
+	s.profileRoutes(s.admin)
 }
 
-// metricsRoute adds the page of metrics, if there is one.
-func (s *Server) metricsRoute(mux *http.ServeMux) {
+// operatorRoutes sets up the page, and that of metrics if there is one.
+func (s *Server) operatorRoutes(mux *http.ServeMux) {
+	s.route(mux, route{
+		pattern: pagePath, methods: reads, right: Operate, takes: []string{"id", "worker"},
+	}, s.page)
+	s.route(mux, route{pattern: "/page/events", methods: reads[:1], right: Operate, takes: none},
+		s.pageEvents)
 	if s.cfg.Metrics != nil {
-		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, s.metrics)
+		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, served(s.cfg.Metrics))
 	}
 }
 
@@ -183,10 +179,15 @@ func (s *Server) profileRoutes(mux *http.ServeMux) {
 		"trace": pprof.Trace,
 	} {
 		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true},
-			func(w http.ResponseWriter, r *request) error {
-				h(w, r.Request)
-				return nil
-			})
+			served(h))
+	}
+}
+
+// served is a handler of another package.
+func served(h http.Handler) handler {
+	return func(w http.ResponseWriter, r *request) error {
+		h.ServeHTTP(w, r.Request)
+		return nil
 	}
 }
 
@@ -201,13 +202,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	if !ok || len(s.cfg.Hosts) == 0 && !addr.IP.IsLoopback() {
 		return true
 	}
-	host := r.Host
-	if strings.IndexByte(host, ':') >= 0 {
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-	}
-	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	host := strings.TrimSuffix((&url.URL{Host: r.Host}).Hostname(), ".")
 	if addr.IP.IsLoopback() && strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -239,12 +234,6 @@ func (s *Server) unknown(http.ResponseWriter, *request) error {
 // health answers that the process lives.
 func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	return text(w, http.StatusOK, "ok\n")
-}
-
-// metrics answers with metrics.
-func (s *Server) metrics(w http.ResponseWriter, r *request) error {
-	s.cfg.Metrics.ServeHTTP(w, r.Request)
-	return nil
 }
 
 // text answers with plain text.

@@ -144,7 +144,8 @@ func TestReading(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", path, got.body, want)
 		}
 	}
-	want := `{"name":"default","ready":true,"layout":"41/10/12/1ms/2010-11-04T01:42:54.657Z","health":{`
+	want := `{"name":"default","ready":true,"layout":"` + core.TwitterLayout().String() +
+		`","health":{`
 	if got := r.call("GET", "/v1/generators"); !strings.Contains(got.body, want) {
 		t.Error(got.body)
 	}
@@ -166,6 +167,8 @@ func TestProblems(t *testing.T) {
 		{"GET", orders + "?wait=2", 400, "wait is a single duration with a unit, from 0s to 30s"},
 		{"GET", orders + "?wait=-1s", 400, "from 0s to 30s"},
 		{"GET", orders + "?wait=31s", 400, "from 0s to 30s"},
+		{"GET", orders + "?count=%zz", 400, "the query cannot be read"},
+		{"GET", "/v1/sequences/a%2Fb/numbers?count=5;wait=1s", 400, "the query cannot be read"},
 		{"HEAD", orders, 405, ""},
 		{"DELETE", orders, 405, "allowed are GET, POST"},
 		{"POST", "/v1/generators", 405, "allowed are GET, HEAD"},

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -67,24 +66,6 @@ func perRequest(b *testing.B, h http.Handler) time.Duration {
 var wide = core.Layout{
 	Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 41,
 	WorkerBits: 4, SequenceBits: 18,
-}
-
-// BenchmarkHandler is a request for one ID, and for a thousand, without a network.
-func BenchmarkHandler(b *testing.B) {
-	h := serverOf(b, core.DefaultLayout())
-	for _, count := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("count=%d", count), func(b *testing.B) {
-			r := httptest.NewRequestWithContext(b.Context(), "GET",
-				fmt.Sprintf("/v1/generators/default/ids?count=%d", count), nil)
-			b.ReportAllocs()
-			for b.Loop() {
-				w := httptest.NewRecorder()
-				if h.ServeHTTP(w, r); w.Code != 200 {
-					b.Fatal(w.Code)
-				}
-			}
-		})
-	}
 }
 
 // BenchmarkClientNext is Next of a client with a stock, and that of a generator in the process. The

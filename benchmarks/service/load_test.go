@@ -60,7 +60,9 @@ func serverOf(b *testing.B, l core.Layout) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": named{generator(b, l)}}, Meter: meter})
+	s, err := server.New(server.Config{
+		Generators: map[string]server.Generator{"default": named{generator(b, l)}}, Meter: meter,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

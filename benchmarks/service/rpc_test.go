@@ -5,12 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/unalike-id/unalike/internal/benchtest"
@@ -81,63 +77,4 @@ func BenchmarkRPC(b *testing.B) {
 				}
 			})
 	}
-}
-
-// BenchmarkGRPC compares Generate over gRPC with a bare procedure, with the client that gRPC itself
-// has.
-func BenchmarkGRPC(b *testing.B) {
-	ours := serverOf(b, wide)
-	_, plain := unalikev1connect.NewIDServiceHandler(echo{})
-	for name, h := range map[string]http.Handler{"bare": plain, "ids": ours} {
-		b.Run("handler="+name, func(b *testing.B) {
-			all := dialGRPC(b, h)
-			callGRPC(b, all, connections)
-			b.ReportAllocs()
-			b.ResetTimer()
-			callGRPC(b, all, b.N)
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
-		})
-	}
-}
-
-// dialGRPC serves a handler over HTTP/2 without TLS, and connects to it a few times.
-func dialGRPC(b *testing.B, h http.Handler) (all []*grpc.ClientConn) {
-	b.Helper()
-	page := httptest.NewUnstartedServer(h)
-	page.Config.Protocols = new(http.Protocols)
-	page.Config.Protocols.SetUnencryptedHTTP2(true)
-	page.Start()
-	b.Cleanup(page.Close)
-	for range 4 {
-		conn, err := grpc.NewClient(page.Listener.Addr().String(),
-			grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = conn.Close() })
-		all = append(all, conn)
-	}
-	return all
-}
-
-// callGRPC makes n calls, of many callers at a time.
-func callGRPC(b *testing.B, all []*grpc.ClientConn, n int) {
-	b.Helper()
-	var left atomic.Int64
-	left.Store(int64(n))
-	var work sync.WaitGroup
-	for i := range connections {
-		work.Go(func() {
-			req, resp := &unalikev1.GenerateRequest{Count: 1}, new(unalikev1.GenerateResponse)
-			for left.Add(-1) >= 0 {
-				if err := all[i%len(all)].Invoke(b.Context(), unalikev1connect.IDServiceGenerateProcedure, req,
-					resp); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	work.Wait()
 }

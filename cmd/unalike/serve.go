@@ -434,13 +434,11 @@ func (s *service) holdStore(ctx context.Context) error {
 		warnOf(s.log, errors.Join(texts.Close(tidy), set.Close(tidy)),
 			"giving unused numbers back failed")
 	}()
-	if err := s.metrics.Set(set); err != nil {
+	all := &config.Segments{Set: set, Texts: texts}
+	if err := s.metrics.Set(all); err != nil {
 		return err
 	}
-	s.server.Sequences(struct {
-		*segment.Set
-		*config.Texts
-	}{set, texts})
+	s.server.Sequences(all)
 	<-ctx.Done()
 	return nil
 }

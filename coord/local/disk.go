@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"time"
 
@@ -49,7 +50,8 @@ func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
 				return d.err
 			}
 			return fmt.Errorf("state file %q is not written yet, its disk has not answered for %v: %w",
-				c.path, lifetime.Since(d.since).Round(time.Millisecond), err)
+				c.path, lifetime.Since(d.since).Round(time.Millisecond),
+				&fs.PathError{Op: "write", Path: c.path, Err: err})
 		}
 	}
 	return d.err

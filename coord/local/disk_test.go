@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -211,7 +212,8 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 		g := p.acquire(4)
 		r.disk.is(errHangs)
 		time.Sleep(2 * time.Second)
-		if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil ||
+		_, err := p.Renew(r.ctx(), g, tickNow()+horizon)
+		if _, ok := errors.AsType[*fs.PathError](err); !ok ||
 			!strings.Contains(err.Error(), "its disk has not answered") {
 			t.Errorf("renewed: %v", err)
 		}

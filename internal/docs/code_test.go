@@ -22,7 +22,6 @@ var longer = strings.Fields(`
 benchmarks/coordinators/kubernetes_test.go
 benchmarks/peers/report/bars.go
 benchmarks/peers/segment_test.go
-benchmarks/service/load_test.go
 cmd/unalike/serve_check_test.go
 cmd/unalike/serve_file_test.go
 cmd/unalike/serve_hold_unix_test.go
@@ -33,11 +32,8 @@ config/example_test.go
 faults/stage/run_test.go
 faults/worker/spec_test.go
 internal/verify/read_test.go
-metrics/metrics_test.go
 proto/unalike/v1/id.pb.go
 proto/unalike/v1/unalikev1connect/id.connect.go
-server/security_test.go
-server/server_test.go
 `)
 
 // givenUp are words that mean several things in this code, or nothing to somebody who is new to it.

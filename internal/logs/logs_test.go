@@ -10,16 +10,21 @@ import (
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-func TestOr(t *testing.T) {
-	var text bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&text,
+// logTo returns a log without times.
+func logTo(text *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(text,
 		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
 			return a
-		}})))
+		}}))
+}
+
+func TestOr(t *testing.T) {
+	var text bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(logTo(&text))
 	defer slog.SetDefault(before)
 	if l := logs.Or(slog.New(slog.DiscardHandler)); l.Enabled(t.Context(), slog.LevelError) {
 		t.Error("a logger that was given is replaced")
@@ -49,14 +54,7 @@ func TestWaiting(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var text bytes.Buffer
-			l := slog.New(slog.NewTextHandler(&text,
-				&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-					if a.Key == slog.TimeKey {
-						return slog.Attr{}
-					}
-					return a
-				}}))
-			said := logs.Waiting(l, func() { time.Sleep(took) }, "waiting", "for", "answer")
+			said := logs.Waiting(logTo(&text), func() { time.Sleep(took) }, "waiting", "for", "answer")
 			if text.String() != want || said != (want != "") {
 				t.Errorf("after %v: %v, %q", took, said, &text)
 			}

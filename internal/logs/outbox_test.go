@@ -56,33 +56,3 @@ func TestBlockedHandler(t *testing.T) {
 		}
 	})
 }
-
-func TestHandlerThatTakesTheCallersLock(t *testing.T) {
-	var mu sync.Mutex
-	done := make(chan struct{})
-	l := logs.Or(slog.New(locker{slog.DiscardHandler, &mu, done}))
-	mu.Lock()
-	l.Warn("under the lock")
-	mu.Unlock()
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("the handler has not returned")
-	}
-}
-
-// locker is a handler that takes a lock, and then closes done.
-type locker struct {
-	slog.Handler
-	mu   *sync.Mutex
-	done chan struct{}
-}
-
-func (locker) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l locker) Handle(context.Context, slog.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.done)
-	return nil
-}

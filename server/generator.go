@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -15,8 +14,11 @@ import (
 // inspectTime bounds how long a coordinator is asked for the nonce of its namespace.
 const inspectTime = 5 * time.Second
 
-// space is the namespace of a generator, as callers see it who compare servers.
-type space struct {
+// generator is one that is served, with what is known of its namespace.
+type generator struct {
+	Generator
+	name      string
+	namespace string // empty: not known
 	layout    string
 	inspector inspector     // nil: the coordinator has no nonce
 	asking    chan struct{} // held while the coordinator is asked
@@ -30,57 +32,55 @@ type inspector interface {
 	Inspect(ctx context.Context) (coord.Namespace, error)
 }
 
-func newSpace(g Generator) *space {
-	sp := &space{layout: g.Layout().String(), asking: make(chan struct{}, 1)}
-	sp.state.at = func() *unalikev1.WatchResponse { return stateOf(g) }
-	sp.inspector, _ = g.Coordinator().(inspector)
-	return sp
+func newGenerator(name string, cfg *Config) *generator {
+	g := &generator{
+		Generator: cfg.Generators[name], name: name, namespace: cfg.Namespaces[name],
+		asking: make(chan struct{}, 1),
+	}
+	g.layout = g.Layout().String()
+	g.state.at = func() *unalikev1.WatchResponse { return stateOf(g) }
+	g.inspector, _ = g.Coordinator().(inspector)
+	return g
 }
 
 // nonce returns the nonce of the namespace, which the coordinator is asked for the first time. It
 // is empty if the coordinator has none.
-func (sp *space) nonce(ctx context.Context) (string, error) {
-	if sp.inspector == nil {
+func (g *generator) nonce(ctx context.Context) (string, error) {
+	if g.inspector == nil {
 		return "", nil
 	}
-	if known := sp.known.Load(); known != nil {
-		return *known, nil
+	if g.known.Load() == nil {
+		if err := g.ask(ctx, false); err != nil {
+			p := later("the namespace cannot be read from its coordinator")
+			return "", fmt.Errorf("%w: %w", p, err)
+		}
 	}
+	return *g.known.Load(), nil
+}
+
+// ask asks the coordinator, for one caller at a time: for the others its answer will do, unless
+// they ask again.
+func (g *generator) ask(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
 	select {
-	case sp.asking <- struct{}{}:
-		defer func() { <-sp.asking }()
+	case g.asking <- struct{}{}:
+		defer func() { <-g.asking }()
 	case <-ctx.Done():
-		return "", notRead(ctx.Err())
+		return ctx.Err()
 	}
-	if known := sp.known.Load(); known != nil {
-		return *known, nil
+	if !again && g.known.Load() != nil {
+		return nil
 	}
-	if err := sp.ask(ctx); err != nil {
-		return "", notRead(err)
-	}
-	return *sp.known.Load(), nil
-}
-
-// ask asks the coordinator.
-func (sp *space) ask(ctx context.Context) error {
-	n, err := sp.inspector.Inspect(ctx)
+	n, err := g.inspector.Inspect(ctx)
 	switch {
 	case err != nil:
 		return err
 	case n.Layout == "":
 		return errors.New("there is no such namespace")
 	}
-	sp.known.Store(&n.Nonce)
+	g.known.Store(&n.Nonce)
 	return nil
-}
-
-// notRead is the error of a request that needs a nonce.
-func notRead(err error) error {
-	p := problemf(http.StatusServiceUnavailable, "the namespace cannot be read from its coordinator")
-	p.retry = retrySoon
-	return fmt.Errorf("%w: %w", p, err)
 }
 
 // ReadNamespaces asks the coordinators for the nonces of their namespaces, which come with IDs over
@@ -88,16 +88,13 @@ func notRead(err error) error {
 // Call it about once a minute. It blocks until all have answered or ctx ends.
 func (s *Server) ReadNamespaces(ctx context.Context) error {
 	var errs []error
-	for _, name := range s.known {
-		sp := s.spaces[name]
-		if sp.inspector == nil {
+	for _, g := range s.all {
+		if g.inspector == nil {
 			continue
 		}
-		bounded, cancel := context.WithTimeout(ctx, inspectTime)
-		if err := sp.ask(bounded); err != nil {
-			errs = append(errs, fmt.Errorf("generator %s: %w", name, err))
+		if err := g.ask(ctx, true); err != nil {
+			errs = append(errs, fmt.Errorf("generator %s: %w", g.name, err))
 		}
-		cancel()
 	}
 	return errors.Join(errs...)
 }
