@@ -77,7 +77,7 @@ func TestWatchSignals(t *testing.T) {
 	checkLines(t, nil, []line{{"generate --coordinator " + url, exitOK, ""}})
 	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "1h", "--coordinator", url)
 	if line, err := p.out.ReadString('\n'); err != nil ||
-		!strings.Contains(line, "  worker ID 5  free, last held by ") {
+		!strings.HasPrefix(line, "WORKER ID ") {
 		t.Fatalf("%q, %v\n%s", line, err, &p.stderr)
 	}
 	p.signal(os.Interrupt)

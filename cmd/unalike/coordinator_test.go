@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -27,7 +28,7 @@ func TestDataFolder(t *testing.T) {
 		},
 		{
 			"no home", "linux", nil, "",
-			"HOME is not set; set it, or name a coordinator with --coordinator or UNALIKE_COORDINATOR",
+			"HOME is not set; set it",
 		},
 		{
 			"darwin", "darwin",
@@ -63,7 +64,7 @@ func TestLocalCoordinator(t *testing.T) {
 		core.DefaultLayout(), core.TwitterLayout(),
 		core.JavaScriptLayout(),
 	} {
-		p, err := a.localCoordinator(l)
+		p, err := a.findCoordinator(&namespaceOptions{}, config.Config{Config: core.Config{Layout: l}})
 		if err != nil || !strings.HasPrefix(p.rawURL, "embed:///") {
 			t.Errorf("%+v, %v", p, err)
 		}

@@ -110,7 +110,7 @@ func (f full) Write([]byte) (int, error) { return 0, f.err }
 // TestWriteErrors: what cannot be written is a failure; a reader that has enough is none.
 func TestWriteErrors(t *testing.T) {
 	for _, args := range []string{
-		"generate --coordinator " + noState(t, "5"), "decode 1", "layout", "version", "generate --help",
+		"generate --coordinator " + noState(t, "5"), "decode 1", "layout", "generate --help",
 		"--version", "",
 	} {
 		for want, err := range map[int]error{exitFailure: errors.New("disk full"), exitOK: brokenPipe} {

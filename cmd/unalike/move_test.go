@@ -151,8 +151,8 @@ func TestMoveRefuses(t *testing.T) {
 func TestDescribeMove(t *testing.T) {
 	n, old := &namespace{name: "new://"}, &namespace{name: "old://"}
 	window := coord.Slot{WorkerID: 17, Until: at.Add(time.Hour)}
-	o := &initOptions{maxHorizon: durationValue(6 * time.Hour)}
-	o.layout.Layout = core.DefaultLayout()
+	var o initOptions
+	o.maxHorizon.v, o.layout.v = 6*time.Hour, core.DefaultLayout()
 	for _, tt := range []struct {
 		end  follow.Ending
 		want string
@@ -179,7 +179,7 @@ func TestDescribeMove(t *testing.T) {
 			"in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace",
 		},
 	} {
-		if got := describeMove(n, old, tt.end, o, at); !strings.Contains(got, tt.want) {
+		if got := describeMove(n, old, tt.end, &o, at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)
 		}
 	}

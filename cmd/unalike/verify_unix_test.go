@@ -28,12 +28,13 @@ func TestVerifyInterrupted(t *testing.T) {
 	temp := t.TempDir()
 	var in io.WriteCloser
 	pipe := func(c *exec.Cmd) {
+		c.Env = append(c.Env, "TMPDIR="+temp)
 		var err error
 		if in, err = c.StdinPipe(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := startAs(t, t.TempDir(), pipe, "verify", "--plain", "--memory", "1MiB", "--temp", temp)
+	p := startAs(t, t.TempDir(), pipe, "verify", "--plain", "--memory", "1")
 	// The program has read all of it but what is in buffers when this returns.
 	if _, err := io.WriteString(in, numbers(500_000)); err != nil {
 		t.Fatal(err)
