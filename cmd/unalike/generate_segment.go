@@ -76,27 +76,35 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 			defer cancel()
 			warnOf(a.logger(), texts.Close(tidy), "giving unused numbers back failed")
 		}()
-		err = store.caller.ask(ctx, false, texts.Ready)
-		if store.place.folder != "" && errors.Is(err, segment.ErrUnknownTag) {
-			// It is this user's own, and there is nobody to ask.
-			err = store.create(ctx, segment.Tag{Name: o.segment, Next: 1, Step: segment.DefaultStep})
-			if err == nil || errors.Is(err, segment.ErrTagExists) {
-				err = store.caller.ask(ctx, false, texts.Ready)
-			}
+		if err := store.checkTag(ctx, o.segment); err != nil {
+			return err
 		}
-		switch {
-		case errors.Is(err, segment.ErrUnknownTag):
-			return store.unknownTag(ctx, o.segment, err)
-		case err != nil:
+		if err := store.caller.ask(ctx, false, texts.Ready); err != nil {
 			return fmt.Errorf("%v: %w", store.place, err)
 		}
 		return a.writeNumbers(ctx, store.caller, texts, o)
 	})
 }
 
-// unknownTag adds to an error about a tag that is not there the one that was meant, and else how to
-// make it.
-func (s *tagStore) unknownTag(ctx context.Context, tag string, err error) error {
+// checkTag returns an error unless there is a tag. In the default store it makes the tag: that is
+// this user's own, and there is nobody to ask.
+func (s *tagStore) checkTag(ctx context.Context, tag string) error {
+	err := s.caller.ask(ctx, false, func(ctx context.Context) error {
+		_, err := s.Store.Tag(ctx, tag)
+		return err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, segment.ErrUnknownTag):
+		return fmt.Errorf("%v: %w", s.place, err)
+	case s.place.folder != "":
+		err := s.create(ctx, segment.Tag{Name: tag, Next: 1, Step: segment.DefaultStep})
+		if errors.Is(err, segment.ErrTagExists) {
+			return nil // by now
+		}
+		return err
+	}
 	if tags, lerr := s.Tags(ctx); lerr == nil {
 		if meant := nearTag(tag, tags); meant != "" {
 			return fmt.Errorf("%w; did you mean %q? 'unalike segments create' makes a new one", err, meant)

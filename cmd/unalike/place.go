@@ -73,8 +73,8 @@ func (a *app) find(of, flag, setting, file, folder string) (place, error) {
 	return place{from: from, rawURL: embedURL(filepath.Join(data, folder)), folder: data}, nil
 }
 
-// findCoordinator finds the coordinator. By default, each layout has a folder of its own, as it is a
-// namespace of its own.
+// findCoordinator finds the coordinator. By default, each layout has a folder of its own, as it is
+// a namespace of its own.
 func (a *app) findCoordinator(o *namespaceOptions, cfg config.Config) (place, error) {
 	name := strings.NewReplacer("/", "_", ":", "").Replace(cfg.Layout.String())
 	return a.find(ofCoordinator, o.coordinator, cfg.Coordinator, o.config, "etcd_"+name)

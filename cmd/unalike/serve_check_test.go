@@ -12,18 +12,24 @@ import (
 func TestServeCheck(t *testing.T) {
 	token, data := writeFile(t, "token", "token-of-the-test"), filepath.Join(t.TempDir(), "data")
 	const right = "the settings are right\n"
-	for text, want := range map[string]string{
-		"listen: 127.0.0.1:0": right,
-		"coordinator: etcd://127.0.0.1:1/x\ntokens: [{file: " + token +
-			", may: [generate]}]\nmax_count: 100000": right,
-		"max_count: 0.5": "max_count",
-		"tokens: [{file: " + token + "x, may: [generate]}]":      "it cannot be read",
-		"tls: {cert: " + token + ", key: " + token + "}":         "tls: certificate",
-		"leaf: {may: anyone}\ncoordinator: 'static://?worker=7'": "give it the layout twitter",
-		"coordinator: 'nothing://x'":                             "nothing",
-		"generators: {a: {coordinator: 'nothing://x'}}":          `generator a: coordinator: scheme "nothing" is not known`,
+	for _, tt := range [][2]string{
+		{"listen: 127.0.0.1:0", right},
+		{
+			"coordinator: etcd://127.0.0.1:1/x\ntokens: [{file: " + token +
+				", may: [generate]}]\nmax_count: 100000",
+			right,
+		},
+		{"max_count: 0.5", "max_count"},
+		{"tokens: [{file: " + token + "x, may: [generate]}]", "it cannot be read"},
+		{"tls: {cert: " + token + ", key: " + token + "}", "tls: certificate"},
+		{"leaf: {may: anyone}\ncoordinator: 'static://?worker=7'", "give it the layout twitter"},
+		{"coordinator: 'nothing://x'", "nothing"},
+		{
+			"generators: {a: {coordinator: 'nothing://x'}}",
+			`generator a: coordinator: scheme "nothing" is not known`,
+		},
 	} {
-		code := exitFailure
+		text, want, code := tt[0], tt[1], exitFailure
 		if want == right {
 			code = exitOK
 		}

@@ -70,12 +70,13 @@ func TestNothingAnnounced(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	used, none := newSpace(), newSpace()
 	closeGenerator(t, generator(t, used, core.Config{}))
-	for args, want := range map[string]string{
-		"retire 1024 --coordinator " + used:                   "worker ID 1024; the layout has worker IDs 0 to 1023\n",
-		"retire 3 --coordinator " + none:                      "there is no such namespace",
-		"quarantine --coordinator " + none:                    "there is no such namespace",
-		"quarantine --lower --coordinator static://?worker=1": "cannot tell who holds its worker IDs",
+	for _, tt := range [][2]string{
+		{"retire 1024 --coordinator " + used, "worker ID 1024; the layout has worker IDs 0 to 1023\n"},
+		{"retire 3 --coordinator " + none, "there is no such namespace"},
+		{"quarantine --coordinator " + none, "there is no such namespace"},
+		{"quarantine --lower --coordinator static://?worker=1", "cannot tell who holds its worker IDs"},
 	} {
+		args, want := tt[0], tt[1]
 		got := call(t, nil, "", strings.Fields(args+" --yes")...)
 		wantCall(t, got, exitFailure, "", want)
 		if strings.Contains(got.stderr, "will be") {
