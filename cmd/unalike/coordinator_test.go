@@ -36,12 +36,6 @@ func TestDataFolder(t *testing.T) {
 			filepath.Join(abs, "Library", "Application Support"), "",
 		},
 		{"windows", "windows", map[string]string{"LOCALAPPDATA": abs, "HOME": "/h"}, abs, ""},
-		{
-			"windows profile", "windows",
-			map[string]string{"USERPROFILE": abs},
-			filepath.Join(abs, "AppData", "Local"), "",
-		},
-		{"windows none", "windows", map[string]string{"HOME": abs}, "", "USERPROFILE is not set"},
 	} {
 		got, err := dataFolder(tt.goos, lookupIn(tt.env))
 		said := ""
