@@ -55,7 +55,8 @@ type wanted struct {
 // readSettings returns what a file says, if there is one, and the environment over it. Of the
 // coordinator and the store, nothing is looked up if it is not wanted.
 func (a *app) readSettings(c *cobra.Command, file string,
-	want wanted) (cfg config.Config, err error) {
+	want wanted,
+) (cfg config.Config, err error) {
 	if file != "" {
 		set, err := readServeFile(file)
 		switch {

@@ -115,11 +115,13 @@ func TestDecodeJSON(t *testing.T) {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}
-	checkLines(t, nil, []line{{"decode --json --layout twitter " + knownID, exitOK,
+	checkLines(t, nil, []line{{
+		"decode --json --layout twitter " + knownID, exitOK,
 		`{"id":"` + knownID +
 			`","time":"2022-06-28T16:07:40.105Z","worker_id":378,"sequence":0,"base62":"1ptWyK4WgZU",` +
 			`"base32":"1ASD13XH1F800","layout":"41/10/12/1ms/2010-11-04T01:42:54.657Z","future":false,` +
-			`"age_seconds":`}})
+			`"age_seconds":`,
+	}})
 }
 
 func TestDescribeAge(t *testing.T) {

@@ -67,7 +67,7 @@ func (a *app) find(of, flag, setting, file, folder string) (place, error) {
 	from := "the default " + of
 	data, err := dataFolder(runtime.GOOS, a.lookupEnv)
 	if err != nil {
-		return place{}, fmt.Errorf("%s: %w; or name another one with --%s or %s", from, err, of, env)
+		return place{}, fmt.Errorf("%s: %w, or name one with --%s or %s", from, err, of, env)
 	}
 	data = filepath.Join(data, "unalike")
 	return place{from: from, rawURL: embedURL(filepath.Join(data, folder)), folder: data}, nil

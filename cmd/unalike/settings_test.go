@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -87,16 +86,6 @@ func TestNothingAnnounced(t *testing.T) {
 		"workers --coordinator " + none, exitOK,
 		"no such namespace, or it is new: ",
 	}})
-}
-
-// TestVerbose says which coordinator serves, and where the default one has its data.
-func TestVerbose(t *testing.T) {
-	data := t.TempDir()
-	got := call(t, dataIn(data), "", "generate", "-v")
-	wantCall(t, got, exitOK, "", `msg=coordinator named_by="the default coordinator"`)
-	if runtime.GOOS != "windows" { // where a URL writes a path in another way
-		wantCall(t, got, exitOK, "", "url=embed://"+filepath.Join(data, "unalike", "etcd_"))
-	}
 }
 
 // TestMisspelledVariable: a variable that is nearly one of ours is an error in every command that

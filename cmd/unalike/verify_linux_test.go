@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -31,20 +30,5 @@ TMPDIR="$1" "$0" verify --plain --memory 1 "$2"; code=$?; ls -A "$1"; exit $code
 	if cmd.ProcessState.ExitCode() != exitFailure || !strings.HasSuffix(string(out), want) ||
 		!strings.HasPrefix(string(out), "unalike: sorting in temporary files: write "+temp) {
 		t.Errorf("%v\n%s\nwant ... %s", err, out, want)
-	}
-}
-
-// TestVerifyOnTerminal: a long check shows how far it is, a short one does not.
-func TestVerifyOnTerminal(t *testing.T) {
-	t.Parallel()
-	for lines, want := range map[int]bool{3_200_000: true, 1000: false} {
-		ids := writeFile(t, "ids", numbers(lines)+"1000000007\n")
-		got, out := showing(t, "TERM=xterm", "verify", "--plain", ids)
-		if strings.Contains(got, "\x1b[K") != want {
-			t.Errorf("%d IDs: the terminal shows %q; progress should be there: %v", lines, got, want)
-		}
-		if want := group(fmt.Sprint(lines+1)) + " IDs: 1 duplicate\n"; !strings.HasPrefix(out, want) {
-			t.Errorf("%q, want %q", out, want)
-		}
 	}
 }

@@ -201,10 +201,6 @@ func TestWorkersStatic(t *testing.T) {
 	}
 	p.signal(os.Kill)
 	p.wait()
-	checkLines(t, nil, []line{{
-		"workers --coordinator " + url, exitOK,
-		"0 held, 1 free, 0 retired; the latest window",
-	}})
 	checkLines(t, dataIn(t.TempDir()), []line{
 		{"workers --layout twitter", exitFailure, "the default coordinator: there is no etcd in folder "},
 		{"generate --layout twitter", exitOK, ""},

@@ -131,12 +131,6 @@ func TestEnds(t *testing.T) {
 		t.Errorf("a disk that fails: %v", err)
 	}
 	gone("a disk that fails")
-
-	o.Temp = filepath.Join(o.Temp, "no", "such", "folder")
-	if _, err := Check(t.Context(), []Source{text("f", big.String())}, o); !errors.Is(err,
-		os.ErrNotExist) || !strings.Contains(err.Error(), o.Temp) {
-		t.Errorf("no folder: %v", err)
-	}
 }
 
 // failing is a reader that fails.
