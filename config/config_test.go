@@ -138,7 +138,6 @@ func TestBadFiles(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"empty", "", "config: f: the file is empty; the known keys are " + all},
 		{"null", "null\n", "config: f:1: the file is not a mapping; write lines of the form key: value"},
-		{"scalar", "redis://user:secret@host", "config: f:1: the file is not a mapping"},
 		{
 			"two documents", "ttl: 1s\n---\nttl: 2s\n",
 			"config: f:2: a second document begins here; a file has one",
@@ -152,9 +151,6 @@ func TestBadFiles(t *testing.T) {
 			"not YAML", "ttl: [\n",
 			"config: f: this is not valid YAML: line 1: did not find expected node content",
 		},
-		{"tab", "\tttl: 1s\n", "config: f: this is not valid YAML: "},
-		{"deep", strings.Repeat("[", 20000), "config: f: this is not valid YAML: exceeded max depth"},
-		{"NUL", "ttl: 1s\x00\n", "config: f: this is not valid YAML: control characters are not allowed"},
 		{
 			"unknown alias", "coordinator: *secret\n",
 			"config: f: this is not valid YAML: an alias refers to no anchor",
@@ -173,7 +169,6 @@ func TestBadFiles(t *testing.T) {
 		{"unknown key", "tll: 1s\n", "config: f:1: unknown key \"tll\"; did you mean ttl? Known are " +
 			all},
 		{"hyphen", "worker-ids: 0-5\n", "did you mean worker_ids?"},
-		{"far from all", "password: secret\n", "config: f:1: unknown key \"password\"; known are " + all},
 		{
 			"URL as key", "redis://user:secret@host: x\n",
 			"config: f:1: unknown key not shown, as it may contain a password",
@@ -185,10 +180,6 @@ func TestBadFiles(t *testing.T) {
 		},
 		{"list as value", "ttl: [1s]\n", "config: f:1: ttl has several values; it has a single one"},
 		{
-			"mapping as value", "worker_ids: {first: 0, count: 5}\n",
-			"config: f:1: worker_ids has several values",
-		},
-		{
 			"URL in another key", "ttl: redis://user:secret@host\n",
 			"config: f:1: ttl is not shown, as it may contain a password: it is a positive duration",
 		},
@@ -198,9 +189,6 @@ func TestBadFiles(t *testing.T) {
 			"config: f:1: ttl is \"10\": it is a positive duration with a unit, for example 15s or 500ms; " +
 				"leave the key out",
 		},
-		{"zero", "ttl: 0s\n", "config: f:1: ttl is \"0s\": it is"},
-		{"negative", "horizon: -3s\n", "config: f:1: horizon is \"-3s\": it is"},
-		{"infinite", "renew: .inf\n", "config: f:1: renew is \".inf\": it is"},
 		{
 			"below a nanosecond", "lead: 0.1ns\n",
 			"config: f:1: lead is \"0.1ns\": it is 0s or a positive duration",
@@ -213,42 +201,20 @@ func TestBadFiles(t *testing.T) {
 			"octal", "sequence_start: 010\n",
 			"config: f:1: sequence_start is \"010\": it is a whole number from 0 on",
 		},
-		{"word", "stripes: many\n", "config: f:1: stripes is \"many\": it is"},
 		{
 			"one worker ID", "worker_ids: 7\n",
 			"config: f:1: worker_ids is \"7\": it is the first and the last worker ID, for example 0-511, " +
 				"or 512- for all from 512 on",
 		},
-		{
-			"range too large", "worker_ids: 0-99999999999999999999\n",
-			"config: f:1: worker_ids is \"0-99999999999999999999\": it is",
-		},
 		{"identity too long", "identity: " + strings.Repeat("x", 129) + "\n", "at most 128 are allowed"},
-		{"identity unprintable", "identity: \"a\\tb\"\n", "contains the unprintable character U+0009"},
 		{
 			"layout", "layout: Twitter\n",
 			"config: f:1: layout is \"Twitter\": core: invalid layout: \"Twitter\" is neither a name " +
 				"(default, twitter, javascript)",
 		},
 		{
-			"layout of 64 bits", "layout: 41/10/13/1ms/2024-01-01T00:00:00Z\n",
-			"are 64 bits together; at most 63 are allowed",
-		},
-		{
 			"URL", "coordinator: orders\n",
 			"config: f:1: coordinator: coord: invalid URL: it has the form scheme://",
-		},
-		{
-			"URL with a bad port", "coordinator: etcd://user:secret@host:70000/ns\n",
-			"config: f:1: coordinator: coord: invalid etcd URL: host \"host:70000\" has port \"70000\"",
-		},
-		{
-			"reference in the database of a store", "store: mysql://u:${P}@h/${DB}\n",
-			"config: f:1: store: ${NAME} is allowed in place of the user and of the password alone",
-		},
-		{
-			"store with a bad port", "store: mysql://user:secret@host:70000/db\n",
-			"config: f:1: store: coord: invalid mysql URL: host \"host:70000\" has port \"70000\"",
 		},
 		{
 			"empty segment", "segments: orders,,invoices\n",
@@ -258,14 +224,6 @@ func TestBadFiles(t *testing.T) {
 		{
 			"segment twice", "segments: orders, orders\n",
 			"config: f:1: segments is \"orders, orders\": a tag stands in it twice; name each once",
-		},
-		{
-			"segment unprintable", "segments: \"a\\tb\"\n",
-			"config: f:1: segments is \"a\\tb\": it is tags",
-		},
-		{
-			"URL in segments", "segments: redis://user:secret@host,\n",
-			"config: f:1: segments is not shown, as it may contain a password: it is tags",
 		},
 		{
 			"reference in a host", "coordinator: etcd://${HOST}/ns\n",
@@ -341,13 +299,14 @@ func TestLoad(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	c, err := Parse([]byte("coordinator: redis+x://${WHO}:a${PASS}@h:6379/0?namespace=n\n"))
+	c, err := Parse([]byte("coordinator: redis+x://${WHO}:a${PASS}@h:6379/0?namespace=n\n" +
+		"store: mysql://app:${B}@h/db\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.Open(t.Context())
 	checkInvalid(t, err, "${WHO} was not replaced; load the file with Load, or call WithEnv")
-	env := map[string]string{"WHO": "me", "PASS": "s3cr@t/ +?%:${WHO}"}
+	env := map[string]string{"WHO": "me", "PASS": "s3cr@t/ +?%:${WHO}", "B": "s3cr@2"}
 	full, err := c.WithEnv(lookupIn(env))
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +316,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p, _ := u.User.Password(); p != "a"+env["PASS"] || u.User.Username() != "me" ||
-		u.Hosts[0] != "h:6379" {
+		u.Hosts[0] != "h:6379" || full.Store != "mysql://app:s3cr%402@h/db" || c.Store == full.Store {
 		t.Errorf("%q as %q", p, u.User.Username())
 	}
 	var log bytes.Buffer
@@ -384,28 +343,6 @@ func TestSecrets(t *testing.T) {
 	if got, err := c.WithEnv(lookupIn(env)); err != nil || got.Coordinator != "static://?worker=1" {
 		t.Errorf("what the environment replaces needs no password: %v, %v", got, err)
 	}
-}
-
-// TestSecretOfStore: the password of a store comes from the environment as that of a coordinator
-// does.
-func TestSecretOfStore(t *testing.T) {
-	c, err := Parse([]byte("coordinator: redis://:${A}@h/0?namespace=n\nstore: " +
-		"mysql://app:${B}@h/db\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := map[string]string{"A": "s3cr/1", "B": "s3cr@2"}
-	full, err := c.WithEnv(lookupIn(env))
-	if err != nil || full.Store != "mysql://app:s3cr%402@h/db" ||
-		full.Coordinator != "redis://:s3cr%2F1@h/0?namespace=n" || c.Store == full.Store {
-		t.Errorf("%v, %v", full, err)
-	}
-	if strings.Contains(full.String(), "s3cr") {
-		t.Error(full)
-	}
-	_, err = c.WithEnv(lookupIn(nil))
-	checkInvalid(t, err, "config: line 1: coordinator: ${A} refers to a variable",
-		"config: line 2: store: ${B} refers to a variable")
 }
 
 // TestMisspelledVariable: a variable that is nearly one of ours is an error that names the right

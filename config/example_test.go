@@ -45,8 +45,7 @@ func ExampleLoad() {
 
 func ExampleParse() {
 	cfg, err := config.Parse([]byte(`
-coordinator: etcd://orders:secret@etcd1:2379,etcd2:2379/orders
-layout: twitter
+coordinator: etcd://orders:secret@etcd1/orders
 horizon: 60s
 worker_ids: 0-511 # the share of this datacenter
 `))
@@ -54,11 +53,11 @@ worker_ids: 0-511 # the share of this datacenter
 		log.Fatal(err)
 	}
 	fmt.Println(cfg)
-	// Output: coordinator="etcd://orders:xxxxx@etcd1:2379,etcd2:2379/orders" layout="41/10/12/1ms/2010-11-04T01:42:54.657Z" horizon="1m0s" worker_ids="0-511"
+	// Output: coordinator="etcd://orders:xxxxx@etcd1/orders" horizon="1m0s" worker_ids="0-511"
 }
 
 func ExampleParse_mistake() {
-	_, err := config.Parse([]byte("coordinator: static://?worker=7\nttl: 10\n"))
+	_, err := config.Parse([]byte("ttl: 10s\nhorizon: 5s\nttl: 5s\n"))
 	fmt.Println(err)
-	// Output: config: line 2: ttl is "10": it is a positive duration with a unit, for example 15s or 500ms; leave the key out for the default
+	// Output: config: line 3: ttl is set a second time; it is in line 1 already
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // MaxFile is the size of the largest file that is read, in bytes.
@@ -82,12 +85,14 @@ type parser struct {
 
 // document returns the mapping that the file consists of.
 func (p *parser) document(data []byte) (*yaml.Node, error) {
-	switch {
-	case len(data) > MaxFile:
+	if len(data) > MaxFile {
 		return nil, p.mistake(0, "the file has more than %d bytes; it holds settings and nothing else",
 			MaxFile)
-	case !utf8.Valid(data):
-		return nil, p.mistake(lineOfBadUTF8(data), "this is not valid UTF-8")
+	}
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return nil, p.mistake(i+1, "this is not valid UTF-8")
+		}
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
@@ -125,8 +130,12 @@ func describe(err error) string {
 // pair reads one key and its value.
 func (p *parser) pair(key, value *yaml.Node) {
 	s, ok := find(key.Value)
-	if key.Kind != yaml.ScalarNode || !ok {
-		p.fail(key.Line, "%s", unknown(key))
+	if key.Kind != yaml.ScalarNode {
+		p.fail(key.Line, "a key that is no word; known are %s", strings.Join(Keys(), ", "))
+		return
+	}
+	if !ok {
+		p.fail(key.Line, "%s", spelling.UnknownKey(key.Value, Keys()))
 		return
 	}
 	if first, twice := p.lines[s.key]; twice {
@@ -134,15 +143,9 @@ func (p *parser) pair(key, value *yaml.Node) {
 		return
 	}
 	p.lines[s.key] = key.Line
-	if err := p.plain(key, s.key); err != nil {
+	switch err := cmp.Or(p.plain(key, s.key), p.plain(value, s.key)); {
+	case err != nil:
 		p.errs = append(p.errs, err)
-		return
-	}
-	if err := p.plain(value, s.key); err != nil {
-		p.errs = append(p.errs, err)
-		return
-	}
-	switch {
 	case value.Kind != yaml.ScalarNode:
 		p.fail(value.Line, "%s has several values; it has a single one", s.key)
 	case value.Tag == "!!null" || value.Value == "":
@@ -189,17 +192,4 @@ func (p *parser) place(line int) string {
 		return fmt.Sprintf("line %d", line)
 	}
 	return fmt.Sprintf("%s:%d", p.path, line)
-}
-
-// lineOfBadUTF8 returns the line of the first byte that is not UTF-8.
-func lineOfBadUTF8(data []byte) int {
-	at := 0
-	for at < len(data) {
-		r, n := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		at += n
-	}
-	return 1 + bytes.Count(data[:at], []byte("\n"))
 }

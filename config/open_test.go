@@ -92,18 +92,9 @@ func TestOpenErrors(t *testing.T) {
 				"test; a driver is made known by importing its package",
 		},
 		{
-			"option of the driver", static + "&wrker=1\n",
-			"config: line 1: coordinator: coord: invalid static URL: unknown option \"wrker\"",
-		},
-		{
 			"two horizons", static + "&horizon=4s\nhorizon: 5s\n",
 			"Horizon is 5s in the configuration and 4s in the coordinator's URL or options; set it in one " +
 				"place (coordinator is set in line 1, horizon is set in line 2)",
-		},
-		{"lead too far", static + "\nlead: 20s\n", "Lead is 20s; at most a third of the lease's Horizon"},
-		{
-			"range", static + "\nworker_ids: 0-1024\n",
-			"WorkerIDs.Count is 1025; from 0 on the layout has 1024 worker IDs",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

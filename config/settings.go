@@ -50,9 +50,9 @@ var settings = []setting{
 			return c.Layout.String()
 		},
 	},
-	durationSetting("ttl", func(c *Config) *time.Duration { return &c.Lease.TTL }, positive),
-	durationSetting("horizon", func(c *Config) *time.Duration { return &c.Lease.Horizon }, positive),
-	durationSetting("renew", func(c *Config) *time.Duration { return &c.Lease.RenewEvery }, positive),
+	durationSetting("ttl", func(c *Config) *time.Duration { return &c.Lease.TTL }, false),
+	durationSetting("horizon", func(c *Config) *time.Duration { return &c.Lease.Horizon }, false),
+	durationSetting("renew", func(c *Config) *time.Duration { return &c.Lease.RenewEvery }, false),
 	{
 		key: "worker_ids",
 		set: func(c *Config, v string) (err error) { c.Lease.WorkerIDs, err = parseRange(v); return err },
@@ -76,7 +76,7 @@ var settings = []setting{
 	{
 		key: "rollback_tolerance",
 		set: func(c *Config, v string) (err error) {
-			c.RollbackTolerance, err = parseDuration(v, orZero)
+			c.RollbackTolerance, err = parseDuration(v, true)
 			if c.RollbackTolerance == 0 {
 				c.RollbackTolerance = -1 // how core.Config spells none; its 0 is the default
 			}
@@ -84,12 +84,12 @@ var settings = []setting{
 		},
 		get: func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
 	},
-	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, orZero),
+	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, true),
 	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
 	durationSetting("start_timeout", func(c *Config) *time.Duration {
 		return &c.StartTimeout
-	}, positive),
+	}, false),
 	urlSetting(keyStore, func(c *Config) *string { return &c.Store }),
 	{
 		key: keySegments,
@@ -148,11 +148,11 @@ func urlSetting(key string, field func(*Config) *string) setting {
 	}
 }
 
-func durationSetting(key string, field func(*Config) *time.Duration, least sign) setting {
+func durationSetting(key string, field func(*Config) *time.Duration, orZero bool) setting {
 	return setting{
 		key: key,
 		set: func(c *Config, v string) (err error) {
-			*field(c), err = parseDuration(v, least)
+			*field(c), err = parseDuration(v, orZero)
 			return err
 		},
 		get: func(c Config) string { return showDuration(*field(&c)) },

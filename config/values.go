@@ -13,23 +13,15 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// sign says which durations are allowed.
-type sign int
-
-const (
-	positive sign = iota
-	orZero
-)
-
-// parseDuration reads a duration with a unit.
-func parseDuration(v string, least sign) (time.Duration, error) {
+// parseDuration reads a duration with a unit, which is positive or, if that is allowed, zero.
+func parseDuration(v string, orZero bool) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	// A duration of less than a nanosecond reads as 0, which means something else.
 	lost := d == 0 && strings.ContainsAny(v, "123456789")
-	if err == nil && !lost && (d > 0 || d == 0 && least == orZero) {
+	if err == nil && !lost && (d > 0 || d == 0 && orZero) {
 		return d, nil
 	}
-	if least == orZero {
+	if orZero {
 		return 0, errors.New("it is 0s or a positive duration with a unit, for example 5ms")
 	}
 	return 0, errors.New("it is a positive duration with a unit, for example 15s or " +

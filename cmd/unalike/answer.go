@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -21,32 +22,11 @@ const (
 // waits are how long things may take. Tests have their own.
 type waits struct{ answer, quiet, dial time.Duration }
 
-// whileWaiting runs f, and tell as well if f takes longer than quiet. When it returns,
-// both have ended.
-func whileWaiting(quiet time.Duration, tell, f func()) {
-	done, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(over)
-		overdue := time.NewTimer(quiet)
-		defer overdue.Stop()
-		select {
-		case <-overdue.C:
-			tell()
-		case <-done:
-		}
-	}()
-	f()
-	close(done)
-	<-over
-}
-
 // caller makes an operator's calls to a back end. None takes for ever, and somebody who
 // waits is told what for. The drivers' calls have no end of their own.
 type caller struct {
 	waits
-	tell  func() // says what is being waited for
-	once  bool   // only the first call is told of: later on, the screen shows more
-	asked bool
+	tell func() // says what is being waited for
 }
 
 // ask makes a call. If it may change something, the error when no answer comes in time
@@ -54,13 +34,12 @@ type caller struct {
 func (k *caller) ask(ctx context.Context, changes bool, call func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, k.answer)
 	defer cancel()
-	tell := k.tell
-	if k.once && k.asked {
-		tell = func() {}
+	told := make(chan struct{})
+	timer := time.AfterFunc(k.quiet, func() { defer close(told); k.tell() })
+	err := call(bounded)
+	if !timer.Stop() {
+		<-told
 	}
-	k.asked = true
-	var err error
-	whileWaiting(k.quiet, tell, func() { err = call(bounded) })
 	overdue := bounded.Err() != nil || timedOut(err)
 	if err == nil || ctx.Err() != nil || !overdue || !changes || errors.Is(err, coord.ErrInvalid) {
 		return err
@@ -86,7 +65,24 @@ func answer[T any](ctx context.Context, k *caller, changes bool,
 	return v, err
 }
 
-// askedAdmin shows and changes a namespace with calls of an asker.
+// opened opens a coordinator or a store for an operator, with the caller of further calls.
+func opened[T any](ctx context.Context, a *app, p place,
+	open func(context.Context, *slog.Logger) (T, error),
+) (v T, k *caller, err error) {
+	if err := a.awaitPresence(ctx, p); err != nil {
+		return v, nil, err
+	}
+	k = &caller{waits: a.waits, tell: func() {
+		a.complain("unalike: still waiting for %s, at most %v ...\n", p, a.answer)
+	}}
+	v, err = answer(ctx, k, false, func(ctx context.Context) (T, error) {
+		return open(ctx, a.logger())
+	})
+	return v, k, err
+}
+
+// askedAdmin is a coordinator that can be shown and changed, with the calls of a caller, also those
+// of follow.Namespace.
 type askedAdmin struct {
 	coord.Coordinator
 	caller *caller
@@ -125,13 +121,4 @@ func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
 // Lower implements [coord.Admin].
 func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
 	return answer(ctx, a.caller, true, a.admin.Lower)
-}
-
-// asked is c with an operator's calls made by k. It can do what c can, so that also
-// follow.Namespace waits for no single call for ever.
-func asked(c coord.Coordinator, k *caller) coord.Coordinator {
-	if a, ok := c.(coord.Admin); ok {
-		return askedAdmin{c, k, a}
-	}
-	return c
 }

@@ -70,11 +70,7 @@ func TestNobodyAnswers(t *testing.T) {
 // cannot, because that is followed without being closed.
 func TestAskedCanStillChange(t *testing.T) {
 	t.Parallel()
-	var c struct {
-		coord.Coordinator
-		coord.Admin
-	}
-	if _, ok := asked(c, &caller{}).(coord.Admin); !ok {
+	if _, ok := any(&namespace{}).(coord.Admin); !ok {
 		t.Error("it cannot be changed any more")
 	}
 }

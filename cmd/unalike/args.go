@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // arguments lets a command have from least to most arguments; what says what they are.
@@ -25,6 +26,18 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 
 // noArguments is for a command that has flags alone.
 func noArguments(c *cobra.Command, args []string) error { return arguments(0, 0, "")(c, args) }
+
+// checkGiven refuses a flag that is given and empty, which most likely is a shell variable that is
+// not set: going on with the default would be about something else.
+func checkGiven(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		what, _ := pflag.UnquoteUsage(f)
+		if f.Value.Type() == "string" && f.Value.String() == "" && what != "string" {
+			err = fmt.Errorf("--%s is empty; name the %s, or leave the flag out", f.Name, what)
+		}
+	})
+	return err
+}
 
 // meantCount is a hint for who wrote a number where it is a flag's.
 func meantCount(c *cobra.Command, arg string) string {

@@ -142,21 +142,3 @@ func (p *program) signal(s os.Signal) {
 		p.t.Fatal(err)
 	}
 }
-
-// TestSecondProcess: a second process joins the first one's etcd and has a worker ID of
-// its own.
-func TestSecondProcess(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	first := start(t, data, "generate", "--count", "100000000")
-	first.read(1) // it holds a worker ID now, and goes on until the pipe is full
-	second := start(t, data, "generate", "--count", "5")
-	second.drain()
-	if code := second.wait(); code != exitOK || second.count != 5 || second.complaints() != "" {
-		t.Errorf("exit code %d, %d IDs, stderr %q", code, second.count, &second.stderr)
-	}
-	worker := func(p *program) int { return core.DefaultLayout().Decompose(p.last).WorkerID }
-	if a, b := worker(first), worker(second); a == b {
-		t.Errorf("both have worker ID %d", a)
-	}
-}

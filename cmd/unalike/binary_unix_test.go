@@ -69,19 +69,3 @@ func TestSignalWhileWaiting(t *testing.T) {
 		t.Errorf("exit code %d after %v, %d IDs\n%s", code, time.Since(began), p.count, &p.stderr)
 	}
 }
-
-// TestWatchSignals: a signal ends a watch, as it ends any command.
-func TestWatchSignals(t *testing.T) {
-	t.Parallel()
-	url := stateFile(t, "5")
-	checkLines(t, nil, []line{{"generate --coordinator " + url, exitOK, ""}})
-	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "1h", "--coordinator", url)
-	if line, err := p.out.ReadString('\n'); err != nil ||
-		!strings.Contains(line, "  worker ID 5  free, last held by ") {
-		t.Fatalf("%q, %v\n%s", line, err, &p.stderr)
-	}
-	p.signal(os.Interrupt)
-	if code := p.wait(); code != 130 || p.complaints() != "" {
-		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
-	}
-}

@@ -35,65 +35,47 @@ func addGeneratorFlag(c *cobra.Command) {
 		"`NAME` of the generator, where the file is one of serve with several")
 }
 
-// settings returns what the file says, the environment over it, and the flags over
-// both. Without a file it is the flags alone, and the environment names no more than
-// the coordinator. What it names is not checked then, nor is what the flag names.
+// settings returns what the file says, the environment over it, and the flags over both. The
+// coordinator is not looked up if the flag names one.
 func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, error) {
-	var cfg config.Config
-	if c.Flags().Changed("config") {
-		var err error
-		if cfg, err = a.fileSettings(c, o.config,
-			wanted{coordinator: o.coordinator == "", generator: true}); err != nil {
-			return cfg, err
-		}
-	} else {
-		if c.Flags().Changed(generatorFlag) {
-			return cfg,
-				usageError{fmt.Errorf("--%s names a generator of the file that --config names; add that, or "+
-					"leave it out", generatorFlag)}
-		}
-		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
-		a.warnOfUnused()
-	}
-	if err := config.CheckEnv(a.lookupEnv); err != nil {
-		return cfg, err
-	}
+	cfg, err := a.readSettings(c, o.config,
+		wanted{coordinator: o.coordinator == "", generator: true})
 	if cfg.Layout == (core.Layout{}) || c.Flags().Changed("layout") {
-		cfg.Layout = o.layout.Layout
+		cfg.Layout = o.layout.v
 	}
-	return cfg, nil
+	return cfg, err
 }
 
-// wanted says what of a file is looked up.
+// wanted says what of the settings is looked up.
 type wanted struct {
 	coordinator, store bool // their URLs
 	generator          bool // one generator, of several in a file of serve
 }
 
-// fileSettings returns what a file says and the environment over it. Of the coordinator and the
-// store, nothing is looked up if it is not wanted.
-func (a *app) fileSettings(c *cobra.Command, file string,
+// readSettings returns what a file says, if there is one, and the environment over it. Of the
+// coordinator and the store, nothing is looked up if it is not wanted.
+func (a *app) readSettings(c *cobra.Command, file string,
 	want wanted,
 ) (cfg config.Config, err error) {
-	if file == "" {
-		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
+	if file != "" {
+		set, err := readServeFile(file)
+		switch {
+		case err != nil:
+			return cfg, fmt.Errorf("--config: %s: %w", file, err)
+		case set != nil && want.generator && len(set.Generators) > 0:
+			return a.generatorOf(c, file, set)
+		case set != nil:
+			cfg, err = set.single()
+		default:
+			cfg, err = config.ReadFile(file)
+		}
+		if err != nil {
+			return cfg, fmt.Errorf("--config: %w", err)
+		}
 	}
-	set, err := readServeFile(file)
-	switch {
-	case err != nil:
-		return cfg, fmt.Errorf("--config: %s: %w", file, err)
-	case set != nil && want.generator && len(set.Generators) > 0:
-		return a.generatorOf(c, file, set)
-	case set != nil:
-		cfg, err = set.single()
-	default:
-		cfg, err = config.ReadFile(file)
-	}
-	if err != nil {
-		return cfg, fmt.Errorf("--config: %w", err)
-	}
-	if err := checkNoGenerator(c, file); err != nil && want.generator {
-		return cfg, err
+	if want.generator && c.Flags().Changed(generatorFlag) {
+		return cfg, usageError{fmt.Errorf("--%s is for a file of --config with several generators; "+
+			"leave it out", generatorFlag)}
 	}
 	lookup := a.lookupEnv
 	if !want.coordinator {
@@ -102,10 +84,7 @@ func (a *app) fileSettings(c *cobra.Command, file string,
 	if !want.store {
 		cfg.Store, lookup = "", without(lookup, envStore)
 	}
-	if cfg, err = cfg.WithEnv(lookup); err != nil {
-		return cfg, fmt.Errorf("--config: %w", err)
-	}
-	return cfg, nil
+	return cfg.WithEnv(lookup)
 }
 
 // generatorOf returns the settings of the generator that the flag names, of several in a file of
@@ -132,29 +111,6 @@ func (a *app) generatorOf(c *cobra.Command, file string,
 			strings.Join(names, ", "), spelling.DidYouMean(name, names))}
 	}
 	return cfg, nil
-}
-
-// checkNoGenerator refuses a name of a generator where the file has one alone.
-func checkNoGenerator(c *cobra.Command, file string) error {
-	if f := c.Flags().Lookup(generatorFlag); f == nil || !f.Changed {
-		return nil
-	}
-	return usageError{fmt.Errorf("--%s is for a file with several generators, and %s has one; "+
-		"leave it out", generatorFlag, file)}
-}
-
-// ofSegments are the keys that commands for IDs have no use for, with a file or without.
-var ofSegments = []string{"store", "segments", "formats", "zone"}
-
-// warnOfUnused names the variables that are set and count only with a file.
-func (a *app) warnOfUnused() {
-	for _, key := range config.Keys() {
-		name := envPrefix + strings.ToUpper(key)
-		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator &&
-			!slices.Contains(ofSegments, key) {
-			a.complain("unalike: %s is set and not used without --config\n", name)
-		}
-	}
 }
 
 // without is lookup with one variable hidden.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -27,7 +28,7 @@ func TestDataFolder(t *testing.T) {
 		},
 		{
 			"no home", "linux", nil, "",
-			"HOME is not set; set it, or name a coordinator with --coordinator or UNALIKE_COORDINATOR",
+			"HOME is not set; set it",
 		},
 		{
 			"darwin", "darwin",
@@ -35,12 +36,6 @@ func TestDataFolder(t *testing.T) {
 			filepath.Join(abs, "Library", "Application Support"), "",
 		},
 		{"windows", "windows", map[string]string{"LOCALAPPDATA": abs, "HOME": "/h"}, abs, ""},
-		{
-			"windows profile", "windows",
-			map[string]string{"USERPROFILE": abs},
-			filepath.Join(abs, "AppData", "Local"), "",
-		},
-		{"windows none", "windows", map[string]string{"HOME": abs}, "", "USERPROFILE is not set"},
 	} {
 		got, err := dataFolder(tt.goos, lookupIn(tt.env))
 		said := ""
@@ -63,7 +58,7 @@ func TestLocalCoordinator(t *testing.T) {
 		core.DefaultLayout(), core.TwitterLayout(),
 		core.JavaScriptLayout(),
 	} {
-		p, err := a.localCoordinator(l)
+		p, err := a.findCoordinator(&namespaceOptions{}, config.Config{Config: core.Config{Layout: l}})
 		if err != nil || !strings.HasPrefix(p.rawURL, "embed:///") {
 			t.Errorf("%+v, %v", p, err)
 		}

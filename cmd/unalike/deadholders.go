@@ -18,7 +18,7 @@ const lookPause = 500 * time.Millisecond
 func (a *app) endOf(ctx context.Context, old *namespace, s coord.Space) (follow.Ending, error) {
 	var dead deadHolders
 	for {
-		end, err := follow.EndOf(ctx, old.Coordinator, s)
+		end, err := follow.EndOf(ctx, old, s)
 		held, ok := errors.AsType[*follow.HeldError](err)
 		if !ok || !dead.worthWaiting(held.Slots, time.Now()) {
 			return end, err

@@ -36,23 +36,9 @@ func TestWorthWaiting(t *testing.T) {
 			15 * time.Second, true,
 			false,
 		},
-		{
-			"whose TTL is not known",
-			[]coord.Slot{unknown},
-			[]coord.Slot{unknown},
-			19 * time.Second, true,
-			true,
-		},
 		{"who renews", []coord.Slot{old}, []coord.Slot{slot(1, time.Second)}, time.Second, true, false},
 		{"and another who renewed just now", []coord.Slot{old, fresh}, nil, 0, false, false},
 		{"and another who came", []coord.Slot{old}, []coord.Slot{old, fresh}, time.Second, true, false},
-		{
-			"one of two has ended",
-			[]coord.Slot{slot(3, -time.Hour), old},
-			[]coord.Slot{old},
-			time.Second,
-			true, true,
-		},
 	} {
 		var d deadHolders
 		if got := d.worthWaiting(tt.first, at); got != tt.now {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/unalike-id/unalike/core"
 )
 
 // decodeOptions are the flags of decode.
@@ -28,12 +26,12 @@ const tolerance = time.Hour
 // formatAuto recognizes the format by the ID's looks.
 const formatAuto = "auto"
 
+// readable are the formats that are read.
+func readable() []string { return append([]string{formatAuto}, formats()...) }
+
 // decodeCommand returns the command that reads IDs.
 func (a *app) decodeCommand() *cobra.Command {
-	o := decodeOptions{format: choiceValue{
-		formatAuto, append([]string{formatAuto}, formats()...),
-		"FORMAT",
-	}}
+	var o decodeOptions
 	c := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Print the time, worker ID and sequence number of IDs",
@@ -56,7 +54,7 @@ and the exit code is 1.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.decode(args, &o) },
 	}
 	addLayoutFlag(c, &o.layout)
-	addFormatFlag(c, &o.format, "format of the IDs")
+	addFormatFlag(c, &o.format, "format of the IDs", readable()...)
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if strings.HasPrefix(err.Error(), "unknown shorthand flag: '") {
@@ -98,7 +96,6 @@ type decoder struct {
 	buffer    *bufio.Writer // in front of out
 	now       func() time.Time
 	seen, bad int
-	name      string // of the layout; empty: not printed yet
 }
 
 // lines decodes the lines of the standard input. Empty ones are left out.
@@ -143,42 +140,40 @@ func (d *decoder) line(s string, n int) error {
 
 // describe appends the line that is printed for the ID that s is.
 func (d *decoder) describe(b []byte, s string) ([]byte, error) {
-	id, err := readID(s, d.format.value)
+	id, err := readID(s, d.format.v)
 	if err != nil {
 		return nil, err
 	}
-	if id > d.layout.MaxID() {
+	if id > d.layout.v.MaxID() {
 		return nil, fmt.Errorf("%s has more bits than layout %v, whose largest ID is %d; name the ID's "+
-			"own layout with --layout", s, d.layout, d.layout.MaxID())
+			"own layout with --layout", s, d.layout.v, d.layout.v.MaxID())
 	}
-	parts := d.layout.Decompose(id)
+	parts := d.layout.v.Decompose(id)
 	age := d.now().UnixMilli() - parts.Time.UnixMilli()
-	if age < -tolerance.Milliseconds() && d.format.value == formatAuto && guessed(s) {
+	if age < -tolerance.Milliseconds() && d.format.v == formatAuto && guessed(s) {
 		return nil, fmt.Errorf("%s would be an ID of %s, in the future: name its form with --format, or "+
 			"its own layout with --layout; "+
 			"base58 and base36 of other generators are not read", s, parts.Time.UTC().Format(timeForm))
 	}
 	if d.json {
-		return d.appendObject(b, id, parts, age), nil
+		return appendJSON(b, decodedObject{
+			idObject: idObject{id, newParts(parts)}, Base62: id.Base62(), Base32: id.Base32(),
+			Layout: d.layout.v.String(), Future: age < 0, AgeSeconds: float64(age) / 1000,
+		})
 	}
 	b = append(strconv.AppendInt(b, int64(id), 10), "  "...)
-	b = append(appendPlainParts(b, parts), "  "...)
+	b = append(appendParts(b, parts), "  "...)
 	return append(appendAge(b, age), '\n'), nil
 }
 
-// appendObject appends an ID taken apart as a line of JSON.
-func (d *decoder) appendObject(b []byte, id core.ID, parts core.Parts, age int64) []byte {
-	b = append(strconv.AppendInt(append(b, `{"id":"`...), int64(id), 10), '"')
-	b = appendParts(b, parts)
-	b = id.AppendBase62(append(b, `,"base62":"`...))
-	b = id.AppendBase32(append(b, `","base32":"`...))
-	if d.name == "" {
-		d.name = d.layout.String()
-	}
-	b = append(append(b, `","layout":"`...), d.name...)
-	b = strconv.AppendBool(append(b, `","future":`...), age < 0)
-	b = append(b, `,"age_seconds":`...)
-	return append(strconv.AppendFloat(b, float64(age)/1000, 'f', -1, 64), "}\n"...)
+// decodedObject is an ID taken apart, in JSON.
+type decodedObject struct {
+	idObject
+	Base62     string  `json:"base62"`
+	Base32     string  `json:"base32"`
+	Layout     string  `json:"layout"`
+	Future     bool    `json:"future"`
+	AgeSeconds float64 `json:"age_seconds"`
 }
 
 // appendAge says how many milliseconds ago something was, or how far it is in the

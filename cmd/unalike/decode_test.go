@@ -60,8 +60,6 @@ func TestRecognize(t *testing.T) {
 				"with --format",
 		},
 		{"decode --format base62 3CQ9G6DtmEh", exitOK, "in the future by "},
-		{"decode 2686052587942798631", exitOK, "in the future by "},
-		{`decode "2686052587942798631"`, exitOK, "in the future by "},
 		{
 			"decode 9223372036854775807", exitOK,
 			"2093-09-06T15:47:35.551Z  worker 1023  sequence 4095  in the future by ",
@@ -77,15 +75,11 @@ func TestDecodeErrors(t *testing.T) {
 		"0x7": `unalike: core: invalid ID: "0x7" in decimal: it has 'x' at byte 1; allowed are ` +
 			`digits 0 to 9; ` +
 			"base62 would have 11 characters and base32 13",
-		"007":         "it has leading zeros; remove them; base62 would have",
-		"":            "it is empty",
-		"zzzzzzzzzzz": `"zzzzzzzzzzz" in base62: it is larger`,
+		"": "it is empty",
 		"1asd13xh1f800": `"1asd13xh1f800" in base32: it has the lower-case letter ` +
 			`'a' at byte 1`,
-		`"7`:                      `"\"7" in JSON: unexpected end of JSON input`,
-		`"7x"`:                    `in JSON: core: invalid ID: "7x" in decimal: it has 'x' at byte 1`,
-		`{"id":null}`:             `in JSON: the object has no "id"`,
-		`{"id":9007199254740993}`: "write it as a string",
+		`"7`:          `"\"7" in JSON: unexpected end of JSON input`,
+		`{"id":null}`: `in JSON: the object has no "id"`,
 	} {
 		got := call(t, nil, "", "decode", "--", text)
 		if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, want) {
@@ -121,14 +115,19 @@ func TestDecodeJSON(t *testing.T) {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}
+	checkLines(t, nil, []line{{
+		"decode --json --layout twitter " + knownID, exitOK,
+		`{"id":"` + knownID +
+			`","time":"2022-06-28T16:07:40.105Z","worker_id":378,"sequence":0,"base62":"1ptWyK4WgZU",` +
+			`"base32":"1ASD13XH1F800","layout":"41/10/12/1ms/2010-11-04T01:42:54.657Z","future":false,` +
+			`"age_seconds":`,
+	}})
 }
 
 func TestDescribeAge(t *testing.T) {
 	for milli, want := range map[int64]string{
-		0:                    "age 0s",
 		59_999:               "age 59.999s",
 		60_000:               "age 1m0s",
-		3_661_500:            "age 1h1m1s",
 		86_400_000:           "age 1 days 0s",
 		-1500:                "in the future by 1.5s",
 		-400 * 365 * 86400e3: "in the future by 146000 days 0s",
@@ -158,9 +157,7 @@ func TestDescribeLayout(t *testing.T) {
 			"about 0.033 a second", "0 to 2147483647",
 			"about 71582788.267 a",
 		},
-		"1/0/1/1ms/2024-01-01T00:00:00Z":     {"1, 0 to 0\n", "which is past"},
-		"31/0/31/1ms/2025-12-31T00:00:00Z":   {"in 23 days"},
-		"62/0/1/1h0m0s/1970-01-01T00:00:00Z": {"294247-01-10T04:00:54.775Z, in "},
+		"31/0/31/1ms/2025-12-31T00:00:00Z": {"in 23 days"},
 	} {
 		l, err := core.ParseLayout(layout)
 		if err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
-	"strconv"
-	"time"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
 
 	"github.com/unalike-id/unalike/core"
 )
@@ -29,11 +31,14 @@ type printer struct {
 }
 
 // appendLine appends one line for id to b.
-func (p printer) appendLine(b []byte, id core.ID) ([]byte, error) {
-	var err error
+func (p printer) appendLine(b []byte, id core.ID) (line []byte, err error) {
 	switch p.format {
 	case formatJSON:
-		return p.appendObject(b, id)
+		o := idObject{ID: id}
+		if p.explain {
+			o.partsObject = newParts(p.layout.Decompose(id))
+		}
+		return appendJSON(b, o)
 	case formatBase62:
 		b = id.AppendBase62(b)
 	case formatBase32:
@@ -44,67 +49,45 @@ func (p printer) appendLine(b []byte, id core.ID) ([]byte, error) {
 		}
 	}
 	if p.explain {
-		parts := p.layout.Decompose(id)
-		b = appendPlainParts(append(b, "  "...), parts)
+		b = appendParts(append(b, "  "...), p.layout.Decompose(id))
 	}
 	return append(b, '\n'), nil
 }
 
-// appendPlainParts appends what an ID is made of, for a person.
-func appendPlainParts(b []byte, p core.Parts) []byte {
-	b = append(appendTime(b, p.Time), "  worker "...)
-	b = append(strconv.AppendInt(b, int64(p.WorkerID), 10), "  sequence "...)
-	return strconv.AppendInt(b, int64(p.Sequence), 10)
-}
-
-// appendObject appends a line of JSON as package json writes an idObject, in a small part
-// of the time.
-func (p printer) appendObject(b []byte, id core.ID) ([]byte, error) {
-	b, err := id.AppendText(append(b, `{"id":"`...))
-	if err != nil {
-		return b, err
-	}
-	b = append(b, '"')
-	if p.explain {
-		b = appendParts(b, p.layout.Decompose(id))
-	}
-	return append(b, "}\n"...), nil
-}
-
-// appendParts appends the members of a partsObject, with a comma in front.
+// appendParts appends what an ID is made of, for a person.
 func appendParts(b []byte, p core.Parts) []byte {
-	b = append(appendTime(append(b, `,"time":"`...), p.Time), `","worker_id":`...)
-	b = append(strconv.AppendInt(b, int64(p.WorkerID), 10), `,"sequence":`...)
-	return strconv.AppendInt(b, int64(p.Sequence), 10)
+	return fmt.Appendf(b, "%s  worker %d  sequence %d", p.Time.Format(timeForm), p.WorkerID,
+		p.Sequence)
 }
 
-// appendTime appends the start of a tick in timeForm, which is slow to be interpreted.
-func appendTime(b []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(b, timeForm)
-	}
-	hour, minute, second := t.Clock()
-	b = appendDigits(b, year, 4)
-	b = appendDigits(append(b, '-'), int(month), 2)
-	b = appendDigits(append(b, '-'), day, 2)
-	b = appendDigits(append(b, 'T'), hour, 2)
-	b = appendDigits(append(b, ':'), minute, 2)
-	b = appendDigits(append(b, ':'), second, 2)
-	b = appendDigits(append(b, '.'), t.Nanosecond()/1e6, 3)
-	return append(b, 'Z')
+// appendJSON appends v as a line of JSON.
+func appendJSON(b []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(append(b, text...), '\n'), err
 }
 
-// appendDigits appends n with so many digits.
-func appendDigits(b []byte, n, digits int) []byte {
-	at := len(b)
-	for range digits {
-		b = append(b, '0')
-	}
-	for i := at + digits - 1; i >= at; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return b
+// idObject is an ID in JSON; the parts are left out unless they were asked for.
+type idObject struct {
+	ID core.ID `json:"id"`
+	*partsObject
+}
+
+// partsObject is what an ID is made of, in JSON.
+type partsObject struct {
+	Time     string `json:"time"` // not a time.Time, whose JSON ends with the year 9999
+	WorkerID int    `json:"worker_id"`
+	Sequence int    `json:"sequence"`
+}
+
+func newParts(p core.Parts) *partsObject {
+	return &partsObject{Time: p.Time.Format(timeForm), WorkerID: p.WorkerID, Sequence: p.Sequence}
+}
+
+// columns lines up the cells of rows, which tabs separate.
+func columns(rows []byte) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, _ = w.Write(rows) // a bytes.Buffer takes everything
+	_ = w.Flush()
+	return b.Bytes()
 }

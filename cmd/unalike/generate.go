@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ type generateOptions struct {
 
 // generateCommand returns the command that makes IDs.
 func (a *app) generateCommand() *cobra.Command {
-	o := generateOptions{count: 1, format: choiceValue{formatDecimal, formats(), "FORMAT"}}
+	o := generateOptions{count: newValue("N", int64(1), parseCount)}
 	c := &cobra.Command{
 		Use:   "generate",
 		Short: "Make new IDs, one a line",
@@ -53,7 +54,7 @@ the same layout, whether one runs or many at once, as long as that data is not d
 With --config, the settings come from a YAML file: coordinator, state, layout, ttl,
 horizon, renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
 start_timeout. For each of them a variable of the environment, UNALIKE_TTL for ttl, wins
-over the file, and a flag wins over both.
+over the file, and a flag wins over both. Without a file, the variables count as well.
 
 Once all IDs are printed the exit code is 0, also if the worker ID cannot be given
 back; a warning says so, and it comes free when its lease ends.
@@ -82,9 +83,6 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 			if o.segment != "" {
 				return a.generateNumbers(c, &o)
 			}
-			if err := checkCoordinatorFlag(c); err != nil {
-				return err
-			}
 			cfg, err := a.settings(c, &o.namespaceOptions)
 			if err != nil {
 				return err
@@ -99,13 +97,13 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 		},
 	}
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "",
+	c.Flags().StringVar(&o.coordinator, ofCoordinator, "",
 		"`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+
 			", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
 	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
-	addFormatFlag(c, &o.format, "how to print an ID")
+	addFormatFlag(c, &o.format, "how to print an ID", formats()...)
 	c.Flags().StringVar(&o.segment, "segment", "",
 		"a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
 	c.Flags().StringVar(&o.as, "as", "",
@@ -115,7 +113,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	addStoreFlag(c, &o.store, "$"+envStore+", else an etcd of this user on this machine")
 	c.Flags().BoolVar(&o.explain, "explain", false,
 		"print time, worker ID and sequence number beside each ID")
-	completeCoordinator(c)
+	completeCoordinators(c, ofCoordinator)
 	return c
 }
 
@@ -143,10 +141,10 @@ func (a *app) generate(ctx context.Context, o *generateOptions, cfg config.Confi
 func (a *app) generateUntil(ctx context.Context, o *generateOptions,
 	cfg config.Config,
 ) (err error) {
-	log := a.logger()
-	said := newSaidLog(log.Handler())
-	cfg.Logger = slog.New(said)
-	where, err := a.find(&o.namespaceOptions, cfg)
+	log, level := a.logger(), new(slog.LevelVar)
+	level.Set(a.level())
+	cfg.Logger = a.newLog(level, false)
+	where, err := a.findCoordinator(&o.namespaceOptions, cfg)
 	if err == nil {
 		where, err = where.withState(cfg)
 	}
@@ -154,7 +152,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions,
 		return err
 	}
 	log.Info("coordinator", "named_by", where.from, "url", where.String())
-	c, g, err := a.startGenerator(ctx, where, cfg, said)
+	c, g, err := a.startGenerator(ctx, where, cfg)
 	if c != nil {
 		defer func() { warnOf(log, c.Close(), "closing the coordinator failed") }()
 	}
@@ -165,35 +163,24 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions,
 		// The worker ID goes back even if ctx has ended.
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		said.calm.Store(true) // what goes wrong now is said once, here
+		level.Set(math.MaxInt) // what goes wrong now is said once, here
 		said := "giving the worker ID back failed"
 		if err == nil {
 			said = "all IDs were printed"
 		}
 		warnOf(log, g.Close(tidy), said)
 	}()
-	p := printer{format: o.format.value, layout: cfg.Layout, explain: o.explain}
-	return a.writeIDs(ctx, g, p, int64(o.count))
+	p := printer{format: o.format.v, layout: cfg.Layout, explain: o.explain}
+	return a.writeIDs(ctx, g, p, o.count.v)
 }
 
-// startGenerator opens the coordinator and starts a generator on it. Where that takes
-// long and the log says nothing, it says what is being waited for. After an error the
-// coordinator may be open.
-func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config,
-	said *saidLog,
+// startGenerator opens the coordinator and starts a generator on it; both say by themselves what
+// they wait for. After an error the coordinator may be open.
+func (a *app) startGenerator(ctx context.Context, where place,
+	cfg config.Config,
 ) (c coord.Coordinator, g *core.Generator, err error) {
-	tell := func() {
-		if said.said.Load() {
-			return
-		}
-		most := "twice the lease's TTL and 5s" // see core.Config
-		if cfg.StartTimeout > 0 {
-			most = cfg.StartTimeout.Round(time.Millisecond).String()
-		}
-		slog.New(said).Warn("still waiting for the coordinator", "url", where.String(), "at_most", most)
-	}
 	began := time.Now()
-	if err := a.awaitPresence(ctx, where, where.opener()); err != nil {
+	if err := a.awaitPresence(ctx, where); err != nil {
 		return nil, nil, err
 	}
 	if a.bounded { //mutant:timeout-bounds-start
@@ -207,11 +194,9 @@ func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config
 			}
 		}()
 	}
-	whileWaiting(a.quiet, tell, func() {
-		if c, err = where.open(ctx, cfg.Logger); err == nil {
-			g, err = core.New(ctx, c, cfg.Config)
-		}
-	})
+	if c, err = where.open(ctx, cfg.Logger); err == nil {
+		g, err = core.New(ctx, c, cfg.Config)
+	}
 	return c, g, err
 }
 
@@ -235,17 +220,24 @@ type source interface {
 // writeIDs takes count IDs from g and writes them. Every ID that was taken is
 // written, whatever ends the run, unless writing itself fails.
 func (a *app) writeIDs(ctx context.Context, g source, p printer, count int64) error {
-	progress := a.newProgress(count)
+	progress := a.newProgress(a.out)
 	defer progress.finish()
 	ids := make([]core.ID, min(count, batchSize))
-	text := make([]byte, 0, 64*len(ids))
+	var text []byte
 	for left := count; left > 0; {
 		n, err := g.Fill(ctx, ids[:min(left, int64(len(ids)))])
-		if werr := a.writeBatch(text, p, ids[:n]); werr != nil {
+		text = text[:0]
+		var werr error
+		for _, id := range ids[:n] {
+			if text, werr = p.appendLine(text, id); werr != nil {
+				return errors.Join(werr, err)
+			}
+		}
+		if werr := a.write(text); werr != nil {
 			return errors.Join(werr, err)
 		}
 		left -= int64(n)
-		progress.add(n)
+		progress.show("generating", count-left, count)
 		if err != nil {
 			return fmt.Errorf("after %d of %d IDs: %w", count-left, count, err)
 		}
@@ -253,28 +245,8 @@ func (a *app) writeIDs(ctx context.Context, g source, p printer, count int64) er
 	return nil
 }
 
-// writeBatch writes ids with a single write, using the memory of text.
-func (a *app) writeBatch(text []byte, p printer, ids []core.ID) error {
-	for _, id := range ids {
-		var err error
-		if text, err = p.appendLine(text, id); err != nil {
-			return err
-		}
-	}
-	if len(text) == 0 {
-		return nil
-	}
-	if _, err := a.out.Write(text); err != nil {
-		return fmt.Errorf("writing IDs: %w", err)
-	}
-	return nil
-}
-
-// completeCoordinator makes the shell offer the schemes that have a driver.
-func completeCoordinator(c *cobra.Command) { completeURL(c, "coordinator") }
-
-// completeURL does so for any flag that is a coordinator's URL.
-func completeURL(c *cobra.Command, flag string) {
+// completeCoordinators makes the shell offer the schemes that have a driver.
+func completeCoordinators(c *cobra.Command, flag string) {
 	var urls []string
 	for _, scheme := range coord.Schemes() {
 		switch scheme {
@@ -286,9 +258,5 @@ func completeURL(c *cobra.Command, flag string) {
 			urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 		}
 	}
-	err := c.RegisterFlagCompletionFunc(flag,
-		cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	if err != nil {
-		c.PrintErrln("unalike: completion of --"+flag+":", err)
-	}
+	complete(c, flag, urls)
 }

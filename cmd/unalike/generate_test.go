@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/core"
 )
@@ -40,31 +39,10 @@ func TestGenerateFormats(t *testing.T) {
 	}
 }
 
-func TestGenerateExplain(t *testing.T) {
-	before := time.Now().Truncate(time.Millisecond)
-	got := call(t, nil, "", "generate", "--explain", "--layout", "javascript", "--coordinator",
-		noState(t, "31"))
-	f := strings.Fields(got.out)
-	if got.code != exitOK || len(f) != 6 || strings.Join(f[2:5], " ") != "worker 31 sequence" {
-		t.Fatalf("%+v", got)
-	}
-	at, err := time.Parse(time.RFC3339, f[1])
-	if err != nil || at.Before(before) || at.After(time.Now()) {
-		t.Errorf("time %v, %v", at, err)
-	}
-	if id, err := core.ParseID(f[0]); err != nil || id > core.JavaScriptLayout().MaxID() {
-		t.Errorf("ID %d, %v", id, err)
-	}
-}
-
 // TestGenerateFailures are failures that are no mistake on the command line.
 func TestGenerateFailures(t *testing.T) {
 	file := settingsFile(t, "layout: 41/10/12/1ms/2999-01-01T00:00:00Z\n")
 	checkLines(t, nil, []line{
-		{
-			"generate --coordinator " + noState(t, "1024"), exitFailure,
-			"static worker ID 1024; the layout has worker IDs 0 to 1023",
-		},
 		{
 			"generate --config " + file + " --coordinator " + noState(t, "1"), exitFailure,
 			"its epoch is in the future, for the clock says 20",
@@ -110,7 +88,7 @@ func (f full) Write([]byte) (int, error) { return 0, f.err }
 // TestWriteErrors: what cannot be written is a failure; a reader that has enough is none.
 func TestWriteErrors(t *testing.T) {
 	for _, args := range []string{
-		"generate --coordinator " + noState(t, "5"), "decode 1", "layout", "version", "generate --help",
+		"generate --coordinator " + noState(t, "5"), "decode 1", "layout", "generate --help",
 		"--version", "",
 	} {
 		for want, err := range map[int]error{exitFailure: errors.New("disk full"), exitOK: brokenPipe} {
@@ -126,14 +104,6 @@ func TestWriteErrors(t *testing.T) {
 				strings.HasSuffix(said, "disk full\n") != fails {
 				t.Errorf("%s with %v: exit code %d, stderr %q", args, err, code, said)
 			}
-		}
-	}
-}
-
-func TestFormatErrors(t *testing.T) {
-	for _, format := range []string{formatDecimal, formatJSON} {
-		if _, err := (printer{format: format}).appendLine(nil, -1); !errors.Is(err, core.ErrInvalidID) {
-			t.Errorf("%s of a negative ID: %v", format, err)
 		}
 	}
 }

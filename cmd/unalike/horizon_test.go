@@ -19,7 +19,6 @@ func TestMaxHorizon(t *testing.T) {
 	checkLines(t, nil, []line{
 		{long + url, exitOK, isNew},
 		{long + url, exitOK, isNew},
-		{"init --max-horizon 1h --coordinator " + url, exitFailure, fixed + "1h0m0s; that is fixed"},
 		{"init --coordinator " + url, exitFailure, fixed + "2m0s; that is fixed"},
 		{
 			"init --max-horizon 25h --coordinator " + newSpace(), exitFailure,

@@ -23,13 +23,13 @@ const longestHorizon = "24h"
 type initOptions struct {
 	namespaceOptions
 	after      string
-	maxHorizon durationValue
+	maxHorizon spanValue
 	yes        bool
 }
 
 // initCommand returns the command that declares a namespace new.
 func (a *app) initCommand() *cobra.Command {
-	o := initOptions{}
+	o := initOptions{maxHorizon: newValue("DURATION", time.Duration(0), parseSpan)}
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Declare a namespace new, or let it follow another one",
@@ -71,10 +71,6 @@ This cannot be taken back, so --after asks first.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("after") {
-				if o.after == "" {
-					return usageError{errors.New("--after is empty; name the URL of the old namespace, or leave " +
-						"the flag out")}
-				}
 				if err := a.checkYes(o.yes); err != nil {
 					return err
 				}
@@ -89,22 +85,17 @@ This cannot be taken back, so --after asks first.`,
 		"the longest horizon of generators with a state file, at most "+longestHorizon+
 			" (default: that of the coordinator)")
 	addYesFlag(c, &o.yes)
-	completeURL(c, "after")
-	complete(c, "max-horizon", []string{"1h", "6h", "24h"})
+	completeCoordinators(c, "after")
 	return c
 }
 
 // init declares n new.
 func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
-	admin, err := n.admin()
-	if err != nil {
-		return err
-	}
-	layout := o.layout.Layout
+	layout := o.layout.v
 	if o.after != "" {
 		return a.follow(ctx, n, o)
 	}
-	if err := admin.Init(ctx, o.space()); err != nil {
+	if err := n.Init(ctx, o.space()); err != nil {
 		return err
 	}
 	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout,
@@ -113,32 +104,23 @@ func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
 
 // space is the namespace as it is to be declared.
 func (o *initOptions) space() coord.Space {
-	s := o.layout.Layout.Space()
-	s.MaxHorizon = time.Duration(o.maxHorizon)
+	s := o.layout.v.Space()
+	s.MaxHorizon = o.maxHorizon.v
 	return s
 }
 
 // describeHorizon says with which longest horizon it is declared; nothing if with none.
 func (o *initOptions) describeHorizon() string {
-	if o.maxHorizon == 0 {
+	if o.maxHorizon.v == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and windows of up to %v", time.Duration(o.maxHorizon))
+	return fmt.Sprintf(", and windows of up to %v", o.maxHorizon.v)
 }
 
 // follow makes the new namespace n follow the one that o names.
 func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
-	if _, err := n.admin(); err != nil {
-		return err
-	}
-	old, err := a.openNamespace(ctx, place{from: "--after", rawURL: o.after, typed: true}, mustExist)
-	if err != nil {
-		return err
-	}
-	return a.with(old, func() error {
-		if _, err := old.admin(); err != nil {
-			return err
-		}
+	p := place{from: "--after", rawURL: o.after, typed: true}
+	return a.with(ctx, p, mustExist, func(old *namespace) error {
 		if old.name == n.name {
 			return usageError{errors.New("--after and the coordinator name the same namespace; " +
 				"a namespace cannot follow itself")}
@@ -149,7 +131,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 
 // move shows what is to be done, asks, and does it.
 func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error {
-	layout := o.layout.Layout
+	layout := o.layout.v
 	end, err := a.endOf(ctx, old, o.space())
 	if held := (&follow.HeldError{}); errors.As(err, &held) {
 		a.complain("%s", slotTable(held.Slots, time.Now()))
@@ -162,24 +144,23 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 	if err := a.confirm(ctx, o.yes, describeMove(n, old, end, o, time.Now())); err != nil {
 		return err
 	}
-	floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, o.space())
+	floor, err := follow.Namespace(ctx, n, old, o.space())
 	if err != nil {
 		return fmt.Errorf("%s is to follow %s: %w", n.name, old.name, err)
 	}
 	opens := floor.Add(layout.Unit)
 	return a.write(fmt.Appendf(nil,
-		"%s is new, with layout %s%s, and follows %s\nit grants from %s on, %s\n",
-		n.name, layout, o.describeHorizon(), old.name, opens.UTC().Format(timeForm),
-		describeWhen(opens, time.Now())))
+		"%s is new, with layout %s%s, and follows %s\nit grants from %s\n",
+		n.name, layout, o.describeHorizon(), old.name, describeWhen(opens, time.Now())))
 }
 
 // describeMove says what happens to the new namespace n.
 func describeMove(n, old *namespace, end follow.Ending, o *initOptions, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s will be declared new, with layout %s%s, to follow %s.\n", n.name,
-		o.layout.Layout, o.describeHorizon(), old.name)
-	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be "+
-		"taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
+		o.layout.v, o.describeHorizon(), old.name)
+	fmt.Fprintf(&b, "Its floor will be raised to %s: nothing is granted below it. It cannot be "+
+		"taken back.", describeWhen(end.Until, now))
 	switch {
 	case !end.Until.After(now.Add(max(far, end.MaxHorizon))):
 	case end.Until.After(end.Furthest.Until):

@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // namespaceOptions are the flags that say which namespace an operator means.
@@ -27,29 +23,7 @@ func addNamespaceFlags(c *cobra.Command, o *namespaceOptions) {
 	addConfigFlag(c, &o.config)
 	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
-	completeCoordinator(c)
-}
-
-// checkCoordinatorFlag refuses an empty --coordinator: falling back to the default would
-// be about another namespace.
-func checkCoordinatorFlag(c *cobra.Command) error { return checkGiven(c, "coordinator", "a URL") }
-
-// checkGiven refuses a flag that is given and empty, which most likely is a shell variable
-// that is not set, and says what it names.
-func checkGiven(c *cobra.Command, flag, names string) error {
-	if f := c.Flags().Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
-		return usageError{fmt.Errorf("--%s is empty; name %s, or leave the flag out", flag, names)}
-	}
-	return nil
-}
-
-// namespace is an open coordinator and what to call it.
-type namespace struct {
-	coord.Coordinator
-	name   string  // the URL without its password
-	scheme string  // empty: the default coordinator
-	whole  bool    // its list has all its worker IDs
-	caller *caller // makes the calls
+	completeCoordinators(c, ofCoordinator)
 }
 
 // presence says whether a namespace has to be there before a command.
@@ -65,115 +39,66 @@ const (
 func (a *app) operate(c *cobra.Command, o *namespaceOptions, must presence,
 	f func(context.Context, *namespace) error,
 ) error {
-	if err := checkCoordinatorFlag(c); err != nil {
-		return err
-	}
 	cfg, err := a.settings(c, o)
 	if err != nil {
 		return err
 	}
-	o.layout.Layout = cfg.Layout
-	p, err := a.find(o, cfg)
+	o.layout.v = cfg.Layout
+	p, err := a.findCoordinator(o, cfg)
 	if err != nil {
 		return err
 	}
 	return untilStopped(c.Context(), func(ctx context.Context) error {
-		n, err := a.openNamespace(ctx, p, must)
-		if err != nil {
-			return err
-		}
-		return a.with(n, func() error { return f(ctx, n) })
+		return a.with(ctx, p, must, func(n *namespace) error { return f(ctx, n) })
 	})
 }
 
-// with runs f and closes n.
-func (a *app) with(n *namespace, f func() error) (err error) {
-	defer func() { err = firstOf(a.logger(), err, n.Close(), "closing the coordinator") }()
-	return f()
+// namespace is an open coordinator for an operator, and what to call it.
+type namespace struct {
+	askedAdmin
+	name  string // the URL without its password
+	whole bool   // its list has all its worker IDs
 }
 
-// openNamespace opens the coordinator at p. Its calls have an end, and while one takes
+// with opens the coordinator at p for f, and closes it. Its calls have an end, and while one takes
 // long the operator is told.
-func (a *app) openNamespace(ctx context.Context, p place, must presence) (*namespace, error) {
+func (a *app) with(ctx context.Context, p place, must presence, f func(*namespace) error) error {
 	p = p.withoutState()
 	if must == mustExist {
 		if err := p.checkThere(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := a.awaitPresence(ctx, p, p.opener()); err != nil {
-		return nil, err
-	}
-	tell := func() { a.complain("unalike: still waiting for %s, at most %v ...\n", p, a.answer) }
-	opening := &caller{waits: a.waits, tell: tell}
-	c, err := answer(ctx, opening, false, func(ctx context.Context) (coord.Coordinator, error) {
-		return p.open(ctx, a.logger())
-	})
+	c, k, err := opened(ctx, a, p, p.open)
 	if err != nil {
-		return nil, err
-	}
-	n := newNamespace(c, p)
-	n.caller = &caller{waits: a.waits, tell: tell}
-	n.Coordinator = asked(c, n.caller)
-	return n, nil
-}
-
-// newNamespace names the coordinator that was opened at p.
-func newNamespace(c coord.Coordinator, p place) *namespace {
-	n := &namespace{Coordinator: c, name: theDefault, whole: coord.Describe(c).Rules.Workers == 0}
-	if u, err := driver.ParseURL(p.rawURL); err == nil && p.folder == "" {
-		n.name, n.scheme = u.String(), u.Scheme
-	}
-	return n
-}
-
-// firstOf returns err, the reason why a run ended, or if that is nil, what went wrong
-// while tidying up after it. Where both did, the second is logged.
-func firstOf(log *slog.Logger, err, tidying error, doing string) error {
-	switch {
-	case tidying == nil:
 		return err
-	case err == nil:
-		return fmt.Errorf("%s: %w", doing, tidying)
 	}
-	log.Warn(doing+" failed", "error", tidying)
-	return err
+	defer func() { warnOf(a.logger(), c.Close(), "closing the coordinator failed") }()
+	admin, ok := c.(coord.Admin)
+	if !ok {
+		return fmt.Errorf("%v cannot be listed or changed", p)
+	}
+	n := &namespace{askedAdmin{c, k, admin}, p.String(), coord.Describe(c).Rules.Workers == 0}
+	if p.folder != "" {
+		n.name = theDefault
+	}
+	return f(n)
 }
 
-// inspect returns what is stored for the namespace as a whole; the zero value if its
-// coordinator cannot tell.
+// inspect returns what is stored for the namespace as a whole.
 func (n *namespace) inspect(ctx context.Context) (coord.Namespace, error) {
-	i, ok := n.Coordinator.(coord.Admin)
-	if !ok {
-		return coord.Namespace{}, nil
-	}
-	info, err := i.Inspect(ctx)
+	info, err := n.Inspect(ctx)
 	if err != nil {
 		err = fmt.Errorf("whether worker IDs are granted now cannot be read: %w", err)
 	}
 	return info, err
 }
 
-// admin returns the namespace as one that can be listed and changed.
-func (n *namespace) admin() (coord.Admin, error) {
-	if a, ok := n.Coordinator.(coord.Admin); ok {
-		return a, nil
-	}
-	kind := n.name
-	if n.scheme != "" {
-		kind = "a coordinator of the scheme " + n.scheme
-	}
-	able := slices.DeleteFunc(coord.Schemes(), func(s string) bool { return s == n.scheme })
-	return nil,
-		usageError{fmt.Errorf("%s cannot list or change a namespace; those of these schemes can: %s",
-			kind, strings.Join(able, ", "))}
-}
-
 // checkExists reports whether the namespace is there. An operator who mistyped its name
 // is to learn that before anything is announced.
 func checkExists(ctx context.Context, n *namespace) error {
 	info, err := n.inspect(ctx)
-	if _, can := n.Coordinator.(coord.Admin); err == nil && can && info.Layout == "" {
+	if err == nil && info.Layout == "" {
 		err = fmt.Errorf("%w: there is no such namespace; 'unalike init' declares it", coord.ErrInvalid)
 	}
 	return err

@@ -79,9 +79,6 @@ func holderHere(t *testing.T) string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-// bareCoordinator is a coordinator without any optional interface.
-type bareCoordinator struct{ coord.Coordinator }
-
 // TestNotAble: a coordinator that cannot do what is asked says so, and which can; what cannot be
 // undone needs a terminal or --yes.
 func TestNotAble(t *testing.T) {
@@ -94,10 +91,7 @@ func TestNotAble(t *testing.T) {
 		{"init" + none, exitFailure, noFile},
 		{"workers" + none, exitFailure, noFile},
 		{"quarantine --yes" + none, exitFailure, noFile},
-		{
-			"quarantine --lower --yes --coordinator static://?worker=7&namespace=lowered", exitFailure,
-			"there is no such namespace",
-		},
+		{"quarantine --lower --yes" + none, exitFailure, noFile},
 		{"retire 3 --yes" + none, exitFailure, noFile},
 		{
 			"init --yes --after nowhere://user:secret@h" + file, exitUsage,
@@ -108,13 +102,6 @@ func TestNotAble(t *testing.T) {
 		got := call(t, nil, "yes\n", strings.Fields(args+file)...)
 		wantCall(t, got, exitUsage, "",
 			"this cannot be undone, and there is no terminal to ask at; add --yes")
-	}
-	_, err := newNamespace(bareCoordinator{}, place{rawURL: "bare://user:secret@h"}).admin()
-	want := "a coordinator of the scheme bare cannot list or change a namespace; those of these " +
-		"schemes can: " +
-		strings.Join(coord.Schemes(), ", ")
-	if usage := (usageError{}); !errors.As(err, &usage) || err.Error() != want {
-		t.Errorf("%v; want %q", err, want)
 	}
 }
 

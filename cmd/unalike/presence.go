@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
@@ -45,14 +42,11 @@ func (p place) addresses() []string {
 
 // awaitPresence looks whether anybody is there, because some drivers go on for long
 // where nobody is. It fails if all servers refuse connections, or with --wait goes on
-// until one does not, the command's timeout has passed, or ctx ends. Open opens what is at p.
-func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
+// until one does not, the command's timeout has passed, or ctx ends.
+func (a *app) awaitPresence(ctx context.Context, p place) error {
 	servers := p.addresses()
 	if len(servers) == 0 || !a.refused(ctx, servers) {
 		return nil
-	}
-	if err := checkURL(open); err != nil {
-		return err
 	}
 	where := strings.Join(servers, ", ")
 	if !a.wait {
@@ -75,23 +69,6 @@ func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 				"that longer", p.from, where, a.answer)
 		}
 	}
-}
-
-// opener opens a coordinator or a store.
-type opener func(context.Context, *slog.Logger) (io.Closer, error)
-
-// checkURL returns what is wrong with the URL itself, which is to be said first.
-func checkURL(open opener) error {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel() // nobody is asked
-	c, err := open(ended, slog.New(slog.DiscardHandler))
-	if err == nil {
-		err = c.Close()
-	}
-	if errors.Is(err, coord.ErrInvalid) {
-		return err
-	}
-	return nil
 }
 
 // refused reports whether all servers refuse connections.

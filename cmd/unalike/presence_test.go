@@ -51,7 +51,7 @@ func TestPorts(t *testing.T) {
 }
 
 // TestRefused: where nobody is, every command says so at once, whatever the back end, and
-// not only when its timeout has passed. What is wrong with the URL itself comes first.
+// not only when its timeout has passed.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	addr := nobody(t)
@@ -74,12 +74,6 @@ func TestRefused(t *testing.T) {
 				if strings.Contains(got.stderr, "secret") {
 					t.Errorf("the password was printed:\n%s", got.stderr)
 				}
-			}
-			if option := "colour=red"; flag == "--store" {
-				wantCall(t, callWithin(t, time.Hour, "segments", flag, url+"?"+option), exitUsage, "", "colour")
-			} else if strings.Contains(url, "?") {
-				got := callWithin(t, time.Hour, "workers", flag, url+"&"+option)
-				wantCall(t, got, exitUsage, "", `unknown option "colour"`)
 			}
 		}
 	}

@@ -1,70 +1,59 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-// progressAfter is from how many IDs on progress is worth showing: about a quarter
-// of a second at the default layout.
-const progressAfter = 1_000_000
+const (
+	// progressAfter is how long a run takes whose progress is worth showing.
+	progressAfter = 200 * time.Millisecond
+	// progressEvery is how often it is drawn.
+	progressEvery = 100 * time.Millisecond
+)
 
-// progress shows how far a run is. The nil progress shows nothing.
-type progress struct{ bar *progressbar.ProgressBar }
+// progress draws how far a run is, on a line of a terminal. The nil progress draws nothing.
+type progress struct {
+	out   io.Writer
+	next  time.Time // when it is drawn the next time
+	drawn bool
+}
 
-// newProgress returns a progress for count IDs: nil for a short run, where nobody
-// watches, or where the IDs themselves run over the same terminal.
-func (a *app) newProgress(count int64) *progress {
-	if count < progressAfter || !a.canDraw() || isTerminal(a.out) {
+// newProgress returns nil where nobody watches, and where other is a terminal too, which may be the
+// same one.
+func (a *app) newProgress(other any) *progress {
+	if !isTerminal(a.err) || isTerminal(other) {
 		return nil
 	}
-	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString("IDs"))
-}
-
-// bar returns a progress up to all, negative if that is unknown, which is shown until it is
-// finished.
-func (a *app) bar(all int64, doing string, options ...progressbar.Option) *progress {
-	return &progress{progressbar.NewOptions64(all, append(options,
-		progressbar.OptionSetWriter(a.err),
-		progressbar.OptionSetDescription(doing),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)...)}
-}
-
-// add counts n more IDs.
-func (p *progress) add(n int) {
-	if p != nil {
-		_ = p.bar.Add(n) // a progress that cannot be shown must not end the run
+	if kind, _ := a.lookupEnv("TERM"); kind == "dumb" {
+		return nil
 	}
+	return &progress{out: a.err, next: time.Now().Add(progressAfter)}
 }
 
-// set says that n are done.
-func (p *progress) set(n int64) {
-	if p != nil {
-		_ = p.bar.Set64(n) // as in add
+// show draws that so much of all is done; all is negative if it is not known. What goes wrong must
+// not end the run.
+func (p *progress) show(doing string, done, all int64) {
+	if p == nil || time.Now().Before(p.next) {
+		return
 	}
+	p.next, p.drawn = time.Now().Add(progressEvery), true
+	part := ""
+	if all > 0 {
+		part = fmt.Sprintf(", %d %%", int(float64(done)/float64(all)*100))
+	}
+	_, _ = fmt.Fprintf(p.out, "\r%s: %s%s\x1b[K", doing, group(fmt.Sprint(done)), part)
 }
 
-// finish takes the bar off the screen.
+// finish takes it off the screen.
 func (p *progress) finish() {
-	if p != nil {
-		_ = p.bar.Exit()
+	if p != nil && p.drawn {
+		_, _ = io.WriteString(p.out, "\r\x1b[K")
 	}
-}
-
-// canDraw reports whether the standard error output is a terminal on which a line can be
-// drawn again.
-func (a *app) canDraw() bool {
-	if !isTerminal(a.err) {
-		return false
-	}
-	kind, _ := a.lookupEnv("TERM")
-	return kind != "dumb"
 }
 
 // isTerminal tells whether a stream is a file that a person looks at, or types into.

@@ -40,16 +40,6 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// setSize makes a terminal so many lines and columns large.
-func setSize(t *testing.T, tty *os.File, lines, columns uint16) {
-	t.Helper()
-	size := [4]uint16{lines, columns}
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSWINSZ,
-		uintptr(unsafe.Pointer(&size))); errno != 0 {
-		t.Fatal(errno)
-	}
-}
-
 // allOf returns all that a screen shows, once the program has ended and closed its end.
 func allOf(screen *os.File) <-chan string {
 	shown := make(chan string, 1)
@@ -82,22 +72,28 @@ func showing(t *testing.T, env string, args ...string) (shown, out string) {
 // TestProgressOnTerminal: on a terminal a long run shows how far it is, and a short one does not.
 func TestProgressOnTerminal(t *testing.T) {
 	t.Parallel()
+	const made = "generate --coordinator static://?worker=6&namespace=progress --count "
 	for _, tt := range []struct {
-		count int
-		kind  string
-		want  bool
-	}{{1_500_000, "xterm", true}, {1_500_000, "dumb", false}, {1000, "xterm", false}} {
-		url := noState(t, "6")
-		got, out := showing(t, "TERM="+tt.kind, "generate", "--count", fmt.Sprint(tt.count),
-			"--coordinator", url)
-		if strings.Contains(got, "generating") != tt.want || strings.Contains(got, "IDs/s") != tt.want {
-			t.Errorf("%d IDs on %s: the terminal shows %q", tt.count, tt.kind, got)
+		args, kind string
+		lines      int
+		want       string // in front of a number; empty: there is none
+	}{
+		{made + "1500000", "xterm", 1_500_000, "\rgenerating: "},
+		{made + "1500000", "dumb", 1_500_000, ""},
+		{made + "1000", "xterm", 1000, ""},
+		{"verify --plain --memory 1 " + writeFile(t, "ids", numbers(6_000_000)), "xterm", 1, ": "},
+		{"verify --plain " + writeFile(t, "ids", numbers(1000)), "xterm", 1, ""},
+	} {
+		got, out := showing(t, "TERM="+tt.kind, strings.Fields(tt.args)...)
+		drawn := strings.Contains(got, "\x1b[K")
+		if drawn != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s on %s: the terminal shows %q", tt.args, tt.kind, got)
 		}
-		if !strings.Contains(got, "unalike: warning: ") { // it has no state file
-			t.Errorf("the log on a terminal is not for a person: %q", got)
+		if strings.HasPrefix(tt.args, made) && !strings.Contains(got, "unalike: warning: ") {
+			t.Errorf("the log on a terminal is not for a person: %q", got) // it has no state file
 		}
-		if n := strings.Count(out, "\n"); n != tt.count {
-			t.Errorf("%d lines, want %d", n, tt.count)
+		if n := strings.Count(out, "\n"); n != tt.lines {
+			t.Errorf("%s: %d lines, want %d", tt.args, n, tt.lines)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 type quarantineOptions struct {
 	namespaceOptions
 	until timeValue
-	span  durationValue
+	span  spanValue
 	far   bool
 	lower bool
 	yes   bool
@@ -28,7 +28,10 @@ const farAhead = 24 * time.Hour
 
 // quarantineCommand returns the command that raises a floor.
 func (a *app) quarantineCommand() *cobra.Command {
-	o := quarantineOptions{}
+	o := quarantineOptions{
+		until: newValue("TIME", time.Time{}, parseTime),
+		span:  newValue("DURATION", time.Duration(0), parseSpan),
+	}
 	c := &cobra.Command{
 		Use:   "quarantine",
 		Short: "Raise the floor of a namespace: nothing is granted below it",
@@ -63,12 +66,7 @@ The namespace must exist; 'unalike init' makes one.`,
 				return err
 			}
 			return a.operate(c, &o.namespaceOptions, mustExist,
-				func(ctx context.Context, n *namespace) error {
-					if o.lower {
-						return a.lower(ctx, n, o.yes)
-					}
-					return a.quarantine(ctx, n, &o)
-				})
+				func(ctx context.Context, n *namespace) error { return a.quarantine(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
@@ -78,17 +76,15 @@ The namespace must exist; 'unalike init' makes one.`,
 	c.Flags().BoolVar(&o.lower, "lower", false,
 		"lower a floor that a wrong clock has raised, as far as that is safe")
 	addYesFlag(c, &o.yes)
-	complete(c, "until", nil)
-	complete(c, "for", []string{"1m", "10m", "1h"})
 	return c
 }
 
 // check refuses flags that do not go together, and a floor that is far ahead of now.
 func (o *quarantineOptions) check(now time.Time) error {
-	given := !o.until.IsZero() || o.span != 0
-	ahead := max(o.until.Sub(now), time.Duration(o.span))
+	given := !o.until.v.IsZero() || o.span.v != 0
+	ahead := max(o.until.v.Sub(now), o.span.v)
 	switch {
-	case !o.until.IsZero() && o.span != 0:
+	case !o.until.v.IsZero() && o.span.v != 0:
 		return usageError{errors.New("--until and --for exclude each other; give one of them")}
 	case o.lower && (given || o.far):
 		return usageError{errors.New("--lower takes neither --until nor --for nor --far: it lowers the " +
@@ -105,71 +101,52 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d days and %v", d/(24*time.Hour), (d % (24 * time.Hour)).Round(time.Minute))
 }
 
-// lower lowers the floor of n as far as that is safe.
-func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
-	admin, err := n.admin()
-	if err != nil {
-		return err
-	}
-	if err := checkExists(ctx, n); err != nil {
-		return err
-	}
-	plan := fmt.Sprintf("The floor of %s will be lowered as far as windows that the back end has "+
-		"forgotten can reach by now.\n"+
-		"This is for a floor that a wrong clock has raised. The clock of this machine must be right, "+
-		"and so must those of all generators.", n.name)
-	if err := a.confirm(ctx, yes, plan); err != nil {
-		return err
-	}
-	floor, err := admin.Lower(ctx)
-	if err != nil {
-		return err
-	}
-	return a.write(fmt.Appendf(nil, "the floor of %s is %s, %s\n", n.name,
-		floor.UTC().Format(timeForm), describeWhen(floor, time.Now())))
-}
-
-// quarantine raises the floor of n.
+// quarantine raises the floor of n, or lowers it. What is refused is not announced before.
 func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions) error {
-	admin, err := n.admin()
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	until, where := o.until.Time, "as far as windows that the back end has forgotten can reach"
-	if o.span != 0 {
-		until = now.Add(time.Duration(o.span))
-	}
-	if !until.IsZero() {
-		where = fmt.Sprintf("to %s, %s", until.UTC().Format(timeForm), describeWhen(until, now))
-	}
-	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it.",
-		n.name, where)
-	if !until.IsZero() {
-		plan += " It cannot be taken back."
-	}
-	slots, unreadable := admin.List(ctx)
+	slots, unreadable := n.List(ctx)
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
-	plan += "\n" + describeHolders(slots, now)
 	if err := checkExists(ctx, n); err != nil {
 		return err
 	}
+	now, until := time.Now(), o.until.v
+	if o.span.v != 0 {
+		until = now.Add(o.span.v)
+	}
+	plan := "The floor of " + n.name + o.plan(until, slots, now)
 	if err := a.confirm(ctx, o.yes, plan); err != nil {
 		return err
 	}
-	floor, err := admin.Quarantine(ctx, until)
+	call := n.Lower
+	if !o.lower {
+		call = func(ctx context.Context) (time.Time, error) { return n.Quarantine(ctx, until) }
+	}
+	floor, err := call(ctx)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the floor of %s is %s, %s\n", n.name, floor.UTC().Format(timeForm),
-		describeWhen(floor, time.Now()))
+	what := "is"
 	if !until.IsZero() && floor.After(until) {
-		text = fmt.Sprintf("the floor of %s was higher already: it is %s, %s\n", n.name,
-			floor.UTC().Format(timeForm), describeWhen(floor, time.Now()))
+		what = "was higher already: it is"
 	}
-	return a.write([]byte(text))
+	return a.write(fmt.Appendf(nil, "the floor of %s %s %s\n", n.name, what,
+		describeWhen(floor, time.Now())))
+}
+
+// plan says what will happen to the floor.
+func (o *quarantineOptions) plan(until time.Time, slots []coord.Slot, now time.Time) string {
+	if o.lower {
+		return " will be lowered as far as windows that the back end has forgotten can reach by now.\n" +
+			"This is for a floor that a wrong clock has raised. The clock of this machine must be right, " +
+			"and so must those of all generators."
+	}
+	where, end := "as far as windows that the back end has forgotten can reach", ""
+	if !until.IsZero() {
+		where, end = "to "+describeWhen(until, now), " It cannot be taken back."
+	}
+	return fmt.Sprintf(" will be raised %s.\nNothing is granted or extended below it.%s\n%s", where,
+		end, describeHolders(slots, now))
 }
 
 // describeHolders says what a floor means for those who hold worker IDs.
@@ -185,6 +162,6 @@ func describeHolders(slots []coord.Slot, now time.Time) string {
 		}
 	}
 	return fmt.Sprintf("Worker IDs that are held: %d. Their holders issue IDs until their windows "+
-		"end, the last one at %s, %s; then they wait for the floor.",
-		len(held), latest.UTC().Format(timeForm), describeWhen(latest, now))
+		"end, the last one at %s; then they wait for the floor.",
+		len(held), describeWhen(latest, now))
 }

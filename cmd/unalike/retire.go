@@ -47,12 +47,8 @@ This cannot be undone.`,
 
 // retire takes worker ID id of n out of use.
 func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error {
-	admin, err := n.admin()
-	if err != nil {
-		return err
-	}
 	plan := fmt.Sprintf("Worker ID %d of %s will be retired: nobody is granted it again.", id, n.name)
-	slots, unreadable := admin.List(ctx)
+	slots, unreadable := n.List(ctx)
 	s, known := index(slots)[id]
 	switch {
 	case unreadable != nil && len(slots) == 0:
@@ -73,7 +69,7 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 	if err := a.confirm(ctx, yes, plan); err != nil {
 		return err
 	}
-	if err := admin.Retire(ctx, id); err != nil {
+	if err := n.Retire(ctx, id); err != nil {
 		return err
 	}
 	return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired\n", id, n.name))
@@ -92,10 +88,7 @@ func checkWorker(id int, slots []coord.Slot) error {
 
 // describeHolder says who has the worker ID that is to be retired.
 func describeHolder(s coord.Slot, known bool, now time.Time) string {
-	holder := printable(s.Holder)
-	if s.Identity != "" {
-		holder += " (identity " + printable(s.Identity) + ")"
-	}
+	holder := holderName(s)
 	switch {
 	case !known:
 		return "It was never granted."
@@ -104,10 +97,10 @@ func describeHolder(s coord.Slot, known bool, now time.Time) string {
 		if !s.Since.IsZero() {
 			since = fmt.Sprintf(" since %s", s.Since.UTC().Format(timeForm))
 		}
-		return fmt.Sprintf("It is held by %s%s, generation %d, with a window to %s, %s. The holder "+
+		return fmt.Sprintf("It is held by %s%s, generation %d, with a window to %s. The holder "+
 			"loses it at its next renewal and takes another one.",
-			holder, since, s.Generation, s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
+			holder, since, s.Generation, describeWhen(s.Until, now))
 	}
-	return fmt.Sprintf("It is free; it was held last by %s, with a window to %s, %s.", holder,
-		s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
+	return fmt.Sprintf("It is free; it was held last by %s, with a window to %s.", holder,
+		describeWhen(s.Until, now))
 }

@@ -139,6 +139,9 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 			if a.answer <= 0 {
 				return fmt.Errorf("--timeout is %v; it is a duration above 0, as 30s is", a.answer)
 			}
+			if err := checkGiven(c); err != nil {
+				return err
+			}
 			a.started, a.bounded = true, c.Flags().Changed("timeout")
 			return nil
 		},
@@ -153,20 +156,30 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.PersistentFlags().BoolVar(&a.wait, "wait", false,
 		"wait for a coordinator or store that refuses connections, instead of failing at once")
 	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(),
-		a.versionCommand(),
 		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand(),
 		a.segmentsCommand(), a.serveCommand())
 	return root
 }
 
-// logger writes to the standard error output: warnings, or more if asked for.
-func (a *app) logger() *slog.Logger {
-	level := slog.LevelWarn
+// level is from which level on the log has something: warnings, or more if asked for.
+func (a *app) level() slog.Level {
 	if a.verbose {
-		level = slog.LevelInfo
+		return slog.LevelInfo
 	}
-	if isTerminal(a.err) {
+	return slog.LevelWarn
+}
+
+// logger is the log of a command for operators.
+func (a *app) logger() *slog.Logger { return a.newLog(a.level(), false) }
+
+// newLog returns a log on the standard error output: for a person if it is a terminal.
+func (a *app) newLog(level slog.Leveler, inJSON bool) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	switch {
+	case inJSON:
+		return slog.New(slog.NewJSONHandler(a.err, options))
+	case isTerminal(a.err):
 		return slog.New(newTerminalLog(a.err, level))
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(a.err, options))
 }

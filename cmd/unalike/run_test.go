@@ -96,68 +96,36 @@ func TestUsageErrors(t *testing.T) {
 		{"genrate", 2, "unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike " +
 			"--help' for usage.\n"},
 		{"make", 2, "unknown command \"make\"; known are completion, decode, generate, init, layout, "},
-		{"completion bsh", 2, `unknown command "bsh"; did you mean unalike completion bash?`},
 		{"generate --number 5", 2, "unalike: unknown flag: --number" + help},
 		{"generate --cuont 3", 2, "unknown flag: --cuont; did you mean --count?"},
 		{"decode -7", 2, "unknown shorthand flag: '7' in -7; IDs are never negative\n"},
 		{"generate 5", 2, "takes no argument, and \"5\" is one; did you mean --count 5?" + help},
-		{"version now", 2, "unalike version takes no argument, and \"now\" is one\n"},
 		{"layout default twitter", 2, "takes one layout at most; \"twitter\" is too much\n"},
 		{"decode", 2, "unalike decode needs one ID or more, or - for the standard input\n"},
 		{"retire --yes", 2, "unalike retire needs one worker ID\n"},
 		{"generate --timeout 0s", 2, "--timeout is 0s; it is a duration above 0, as 30s is" + help},
 		{"generate --count 0", 2, `"0" for "-n, --count" ` + whole},
-		{"generate -n 9223372036854775808", 2, whole},
-		{"generate -n 1e3", 2, whole},
-		{"generate --count", 2, "flag needs an argument: --count" + help},
 		{"generate --format hex", 2, "flag: it is one of decimal, base62, base32, json" + help},
 		{"generate --layout 41/10/13/1ms/2024-01-01T00:00:00Z", 2, "at most 63 are allowed, because "},
 		{"generate --layout twiter", 2, "did you mean twitter?"},
-		{"layout Twitter", 2, `"Twitter" is neither a name (default, twitter, javascript) nor`},
-		{"generate --coordinator=", 2, "--coordinator is empty; name a URL, or leave the flag out" +
+		{"generate --coordinator=", 2, "--coordinator is empty; name the URL, or leave the flag out" +
 			help},
-		{"generate --segment=", 2, "--segment is empty; name a tag, or leave the flag out\n"},
-		{"serve --listen=", 2, "--listen is empty; name an address, or leave the flag out\n"},
-		{"serve --store=", 2, "--store is empty; name a URL, or leave the flag out\n"},
-		{"serve --config=", 2, "--config is empty; name a file, or leave the flag out\n"},
-		{"init --after=", 2, "--after is empty; name the URL of the old namespace, or leave"},
+		{"serve --listen=", 2, "--listen is empty; name the ADDRESS, or leave the flag out\n"},
 		{"generate --coordinator worker7", 2, "it has the form scheme://hosts/path?options, for example"},
 		{
 			"generate --coordinator etcd3://user:secret@host/", 2,
 			"known by importing its package; did you mean etcd://?" + help,
 		},
-		{"generate --coordinator static://u:secret@h:70000/", 2, "a port is a number from 1 to 65535" +
-			help},
 		{
 			"generate --coordinator static://?worker=7&stat=/x", 2,
 			`unknown option "stat"; known are count, fresh, horizon, namespace, renew, state, ` +
 				`ttl, worker; ` +
 				`did you mean state?`,
 		},
-		{"generate --coordinator etcd://h/a?ttl=5s&renew=6s", 2, ""},
-		{"generate --coordinator redis://h/0?namespace=a%20b", 2, ""},
-		{
-			"generate --coordinator postgresql://a:b@h/d", 2,
-			"invalid postgresql URL: there is no namespace",
-		},
-		{
-			"generate --coordinator postgresql://a:b@h/d?namespace=n&sslmode=disable", 2,
-			`option "sslmode" is of other clients; leave it out, and write postgress:// for TLS or ` +
-				`postgres:// for none`,
-		},
-		{
-			"generate --coordinator mariadb://a:b@h/d", 2,
-			"write mariadb://user:password@host:3306/database?namespace=name",
-		},
-		{
-			"generate --segment a --store mariadb://h/d", 2,
-			"write mariadb://user:password@host:3306/database",
-		},
-		{"segments --store mysql://h/x", 2, "there is no user"},
 		{"generate --segment t --generator orders", 2, "--generator is for IDs"},
 		{
 			"retire 3 --generator orders --yes", 2,
-			"--generator names a generator of the file that --config names",
+			"--generator is for a file of --config with several generators; leave it out",
 		},
 		{"workers --interval 5s", 2, "--interval is for --watch; add --watch, or leave it out\n"},
 		{
@@ -165,10 +133,8 @@ func TestUsageErrors(t *testing.T) {
 			"a duration of at least 100ms is needed, for example 2s\n",
 		},
 		{"retire 007 --yes", 2, "worker ID \"007\": a whole number from 0 to 2147483647 is needed\n"},
-		{"retire 2147483648 --yes", 2, "a whole number from 0 to 2147483647 is needed\n"},
 		{"init --max-horizon soon", 2, "a positive duration with a unit is needed"},
 		{"quarantine --until tomorrow", 2, "a moment from 1970 on is needed, in RFC 3339, for example"},
-		{"quarantine --until 0001-01-01T00:00:00Z", 2, "a moment from 1970 on"},
 		{
 			"quarantine --for=-5m", 2,
 			"a positive duration with a unit is needed, for example 90s or 1h30m\n",
@@ -178,7 +144,6 @@ func TestUsageErrors(t *testing.T) {
 			"--until and --for exclude each other; give one of them\n",
 		},
 		{"quarantine --lower --for 1h", 2, "--lower takes neither --until nor --for nor --far"},
-		{"quarantine --lower --far", 2, "--lower takes neither"},
 		{
 			"quarantine --for 300000h", 2,
 			"the floor would be 12500 days and 0s ahead, and nothing is granted until then; " +
@@ -206,10 +171,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	long, flag := call(t, nil, "", "version"), call(t, nil, "", "--version")
-	if long.code != exitOK || !strings.HasPrefix(long.out, "unalike ") || long != flag {
-		t.Errorf("%+v and %+v", long, flag)
-	}
+	wantCall(t, call(t, nil, "", "--version"), exitOK, "unalike ", "")
 	stampedVersion, stampedCommit = "v0.1.0", "0123abc"
 	defer func() { stampedVersion, stampedCommit = "", "" }()
 	want := "v0.1.0 (commit 0123abc) " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
@@ -226,9 +188,7 @@ func TestCompletion(t *testing.T) {
 		"generate --coordinator": "static://?worker=\n",
 		"decode --format":        "auto\ndecimal\nbase62\nbase32\njson\n",
 		"layout":                 "default\ntwitter\njavascript\n",
-		"workers --interval":     "2s\n",
 		"init --after":           "static://?worker=hostname&state=\n",
-		"quarantine --for":       "10m\n",
 	} {
 		words := append(strings.Fields("__complete "+args), "")
 		wantCall(t, call(t, nil, "", words...), exitOK, want, "")

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,29 +16,19 @@ import (
 // segmentsOptions are the flags of segments.
 type segmentsOptions struct {
 	storeOptions
-	format   choiceValue
-	watch    bool
-	interval intervalValue
+	format choiceValue
 }
 
 // segmentsCommand returns the command that shows and changes the tags of a store.
 func (a *app) segmentsCommand() *cobra.Command {
-	o := segmentsOptions{
-		format:   choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
-		interval: intervalValue(2 * time.Second),
-	}
+	var o segmentsOptions
 	c := &cobra.Command{
 		Use:   "segments",
 		Short: "Show the tags of a store of segments",
 		Long: `segments lists the tags of a store: the next number of each, the step, when it was
 changed last, and its description. It changes nothing.
 
---watch looks again and again until it is interrupted, and adds RATE, how many numbers
-a second were taken from the store since the watch began, and LASTS, how long a segment
-of the tag's step lasts at that rate.
-
---format json prints one object a line: tag, next, step, updated, description, and rate
-with --watch.
+--format json prints one object a line: tag, next, step, updated, description.
 
 create makes a tag, advance raises one. --config takes the store from a file, so that a
 password need not stand on the command line; ` + envStore + ` wins over it, and --store over both.`,
@@ -52,138 +38,84 @@ password need not stand on the command line; ` + envStore + ` wins over it, and 
   unalike segments advance orders --to 500000`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("interval") && !o.watch {
-				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
-			}
-			return a.withStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error {
-				return a.listSegments(ctx, s, &o)
+			return a.operateStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error {
+				return a.listSegments(ctx, s, o.format.v == formatJSON)
 			})
 		},
 	}
 	addStoreFlags(c, &o.storeOptions)
-	addFormatFlag(c, &o.format, "how to print them")
-	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, with rates")
-	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
-	complete(c, "interval", []string{"1s", "2s", "5s", "10s", "1m"})
+	addFormatFlag(c, &o.format, "how to print them", formatTable, formatJSON)
 	c.AddCommand(a.createSegmentCommand(), a.advanceSegmentCommand())
 	return c
 }
 
-// seenTag is a tag, and how it was at the first look.
-type seenTag struct {
-	segment.Tag
-	rate  float64
-	rated bool
-}
-
-// listSegments prints the tags, once or again and again.
-func (a *app) listSegments(ctx context.Context, s *tagStore, o *segmentsOptions) error {
-	ticks := time.NewTicker(time.Duration(o.interval))
-	defer ticks.Stop()
-	first, began := map[string]int64{}, time.Now()
-	said := map[string]bool{}
-	for {
-		tags, err := s.Tags(ctx)
-		if err != nil {
-			return err
-		}
-		var all []seenTag
-		for _, t := range tags {
-			at, known := first[t.Name]
-			if !known {
-				first[t.Name] = t.Next
-			}
-			all = append(all, seenTag{t, float64(t.Next-at) / max(time.Since(began).Seconds(), 1), o.watch &&
-				known})
-		}
-		if err := a.writeSegments(all, o); err != nil {
-			return err
-		}
-		for _, t := range tags {
-			if t.Damage != nil && !said[t.Damage.Error()] {
-				said[t.Damage.Error()] = true
-				a.complain("unalike: %v\n", t.Damage)
-			}
-		}
-		if !o.watch {
-			return nil
-		}
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// writeSegments prints tags in the format that o asks for.
-func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
-	var b bytes.Buffer
-	if o.format.value == formatJSON {
-		for _, t := range all {
-			line := map[string]any{
-				"tag": t.Name, "next": t.Next, "step": t.Step,
-				"description": t.Description, "updated": nil,
-			}
-			if !t.Updated.IsZero() {
-				line["updated"] = t.Updated.UTC().Format(time.RFC3339)
-			}
-			if t.rated {
-				line["rate"] = t.rate
-			}
-			if t.Damage != nil {
-				line["damage"] = t.Damage.Error()
-			}
-			text, err := json.Marshal(line)
-			if err != nil {
-				return err
-			}
-			b.Write(append(text, '\n'))
-		}
-		return a.write(b.Bytes())
-	}
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	var text []byte
-	if text = append(text, "TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n"...); o.watch {
-		text = append(text[:0], "TAG\tNEXT\tSTEP\tRATE\tLASTS\tUPDATED\tDESCRIPTION\n"...)
-	}
-	for _, t := range all {
-		text = t.appendRow(text, o.watch)
-	}
-	if _, err := w.Write(text); err != nil {
+// listSegments prints the tags.
+func (a *app) listSegments(ctx context.Context, s *tagStore, inJSON bool) error {
+	tags, err := s.Tags(ctx)
+	if err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	text := tagTable(tags)
+	if inJSON {
+		if text, err = tagLines(tags); err != nil {
+			return err
+		}
+	}
+	if err := a.write(text); err != nil {
 		return err
 	}
-	word := "tags"
-	if len(all) == 1 {
-		word = "tag"
+	for _, t := range tags {
+		if t.Damage != nil {
+			a.complain("unalike: %v\n", t.Damage)
+		}
 	}
-	return a.write(fmt.Appendf(b.Bytes(), "%d %s\n", len(all), word))
+	return nil
 }
 
-// appendRow appends a row of the table.
-func (t seenTag) appendRow(text []byte, rates bool) []byte {
-	updated := "-"
-	if !t.Updated.IsZero() {
-		updated = t.Updated.UTC().Format(timeForm)
+// tagObject is a tag in JSON.
+type tagObject struct {
+	Tag         string  `json:"tag"`
+	Next        int64   `json:"next"`
+	Step        int64   `json:"step"`
+	Updated     *string `json:"updated"` // null: it is not known
+	Description string  `json:"description"`
+	Damage      string  `json:"damage,omitempty"`
+}
+
+// tagLines are tags as JSON, one a line.
+func tagLines(tags []segment.Tag) (text []byte, err error) {
+	for _, t := range tags {
+		o := tagObject{
+			Tag: t.Name, Next: t.Next, Step: t.Step, Description: t.Description,
+			Updated: timeOrNull(t.Updated),
+		}
+		if t.Damage != nil {
+			o.Damage = t.Damage.Error()
+		}
+		if text, err = appendJSON(text, o); err != nil {
+			return nil, err
+		}
 	}
-	text = fmt.Appendf(text, "%s\t%d\t%d\t", printable(t.Name), t.Next, t.Step)
-	switch {
-	case rates && t.rated && t.rate > 0:
-		lasts := time.Duration(float64(t.Step) / t.rate * float64(time.Second)).Round(time.Second)
-		text = fmt.Appendf(text, "%.1f/s\t%v\t", t.rate, lasts)
-	case rates:
-		text = append(text, "-\t-\t"...)
+	return text, nil
+}
+
+// tagTable is a table of tags.
+func tagTable(tags []segment.Tag) []byte {
+	rows := []byte("TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n")
+	for _, t := range tags {
+		rows = fmt.Appendf(rows, "%s\t%d\t%d\t%s\t%s\n", printable(t.Name), t.Next, t.Step,
+			timeOrDash(t.Updated), printable(t.Description))
 	}
-	return fmt.Appendf(text, "%s\t%s\n", updated, printable(t.Description))
+	n := int64(len(tags))
+	return fmt.Appendf(columns(rows), "%d %s\n", n, plural(n, "tag"))
 }
 
 // createSegmentCommand returns the command that makes a tag.
 func (a *app) createSegmentCommand() *cobra.Command {
 	var where storeOptions
-	first, step, what := countValue(1), countValue(1000), ""
+	what := ""
+	first := newValue("N", int64(1), parseCount)
+	step := newValue("N", int64(segment.DefaultStep), parseCount)
 	c := &cobra.Command{
 		Use:   "create TAG",
 		Short: "Make a tag",
@@ -195,15 +127,15 @@ func (a *app) createSegmentCommand() *cobra.Command {
 			if err := segment.CheckTag(args[0]); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
+			return a.operateStore(c, where, func(ctx context.Context, s *tagStore) error {
 				if err := s.create(ctx, segment.Tag{
-					Name: args[0], Next: int64(first), Step: int64(step),
+					Name: args[0], Next: first.v, Step: step.v,
 					Description: what,
 				}); err != nil {
 					return err
 				}
-				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]),
-					int64(first), int64(step)))
+				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n",
+					printable(args[0]), first.v, step.v))
 			})
 		},
 	}
@@ -217,7 +149,7 @@ func (a *app) createSegmentCommand() *cobra.Command {
 // advanceSegmentCommand returns the command that raises tags.
 func (a *app) advanceSegmentCommand() *cobra.Command {
 	var where storeOptions
-	var to, by countValue
+	to, by := newValue("N", int64(0), parseCount), newValue("N", int64(0), parseCount)
 	var every, yes bool
 	c := &cobra.Command{
 		Use:   "advance TAG --to N | advance TAG --by N | advance --all --by N",
@@ -235,14 +167,14 @@ This cannot be undone.`,
 			switch {
 			case every == (len(args) == 1):
 				return usageError{fmt.Errorf("name a tag, or say --all")}
-			case (to == 0) == (by == 0), every && by == 0:
+			case (to.v == 0) == (by.v == 0), every && by.v == 0:
 				return usageError{fmt.Errorf("give --to or --by, and with --all --by")}
 			}
 			if err := a.checkYes(yes); err != nil {
 				return err
 			}
-			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
-				return a.advanceSegments(ctx, s, args, int64(to), int64(by), yes)
+			return a.operateStore(c, where, func(ctx context.Context, s *tagStore) error {
+				return a.advanceSegments(ctx, s, args, to.v, by.v, yes)
 			})
 		},
 	}
@@ -278,7 +210,6 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	if err := a.confirm(ctx, yes, advancePlan(tags, to, by)); err != nil {
 		return err
 	}
-	var damaged []error
 	all, atOnce := s.Store.(segment.Advancer)
 	if atOnce = atOnce && len(names) == 0; atOnce {
 		if err := s.caller.ask(ctx, true, func(ctx context.Context) error {
@@ -290,19 +221,18 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 			return err
 		}
 	}
+	var damaged []error
 	for _, t := range tags {
-		next := to
-		if by > 0 {
-			if t.Damage != nil {
-				damaged = append(damaged, fmt.Errorf("%w; --by leaves damaged tags alone: say --to", t.Damage))
-				continue
-			}
-			next = t.Next + by
+		if by > 0 && t.Damage != nil {
+			damaged = append(damaged, fmt.Errorf("%w; --by leaves damaged tags alone: say --to", t.Damage))
+			continue
 		}
-		if atOnce {
-			next = t.Next
-		} else if err := s.Advance(ctx, t.Name, next); err != nil {
-			return err
+		next := t.Next
+		if !atOnce {
+			next = advanced(t, to, by)
+			if err := s.Advance(ctx, t.Name, next); err != nil {
+				return err
+			}
 		}
 		if err := a.write(fmt.Appendf(nil, "tag %s goes on with %d\n", printable(t.Name),
 			next)); err != nil {
@@ -312,18 +242,22 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	return errors.Join(damaged...)
 }
 
+// advanced is the number with which a tag is to go on.
+func advanced(t segment.Tag, to, by int64) int64 {
+	if by > 0 {
+		return t.Next + by
+	}
+	return to
+}
+
 // advancePlan says what will happen to tags.
 func advancePlan(tags []segment.Tag, to, by int64) string {
 	if len(tags) != 1 {
 		return fmt.Sprintf("Each of %d tags will go on %d further; the numbers between are "+
 			"never given out.", len(tags), by)
 	}
-	next := to
-	if by > 0 {
-		next = tags[0].Next + by
-	}
 	return fmt.Sprintf("Tag %s will go on with %d; it is at %d, and the numbers between are "+
-		"never given out.", printable(tags[0].Name), next, tags[0].Next)
+		"never given out.", printable(tags[0].Name), advanced(tags[0], to, by), tags[0].Next)
 }
 
 // suggestTag says that there is no such tag, and which one was meant.

@@ -83,16 +83,6 @@ is 0 then. A second signal ends it at once.`,
 			if o.drain < 0 {
 				return usageError{fmt.Errorf("--drain is %v; it is 0s or a duration above that", o.drain)}
 			}
-			for _, f := range [][2]string{
-				{"coordinator", "a URL"},
-				{"store", "a URL"},
-				{"config", "a file"},
-				{"listen", "an address"},
-			} {
-				if err := checkGiven(c, f[0], f[1]); err != nil {
-					return err
-				}
-			}
 			set, err := a.serveSettings(c, &o)
 			if err != nil {
 				return err
@@ -121,7 +111,7 @@ is 0 then. A second signal ends it at once.`,
 	c.Flags().StringVar(&o.logFormat, "log-format", o.logFormat, "`FORMAT` of the log: text or json")
 	c.Flags().StringVar(&o.logLevel, "log-level", o.logLevel,
 		"least `LEVEL` of the log: debug, info, warn or error")
-	completeCoordinator(c)
+	completeCoordinators(c, ofCoordinator)
 	return c
 }
 
@@ -131,16 +121,10 @@ func (a *app) serveLog(format, level string) (*slog.Logger, error) {
 	if err := least.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("--log-level is %.40q; debug, info, warn and error are known", level)
 	}
-	options := &slog.HandlerOptions{Level: least}
-	switch {
-	case format == "json":
-		return slog.New(slog.NewJSONHandler(a.err, options)), nil
-	case format != "text":
+	if format != "text" && format != "json" {
 		return nil, fmt.Errorf("--log-format is %.40q; text and json are known", format)
-	case isTerminal(a.err):
-		return slog.New(newTerminalLog(a.err, least)), nil
 	}
-	return slog.New(slog.NewTextHandler(a.err, options)), nil
+	return a.newLog(least, format == "json"), nil
 }
 
 // checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and
@@ -540,15 +524,4 @@ func (s *service) close(ctx context.Context) {
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
-}
-
-// makeFolder makes the folder of the default coordinator.
-func makeFolder(p place) error {
-	if p.folder == "" {
-		return nil
-	}
-	if err := os.MkdirAll(p.folder, 0o700); err != nil {
-		return fmt.Errorf("%s: the folder of its data cannot be made: %w", p.from, err)
-	}
-	return nil
 }

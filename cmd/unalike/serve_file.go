@@ -145,9 +145,9 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
 		return cfg, err
 	}
 	if cfg.Layout == (core.Layout{}) || c.Flags().Changed("layout") {
-		cfg.Layout = o.layout.Layout
+		cfg.Layout = o.layout.v
 	}
-	where, err := a.find(&o.namespaceOptions, cfg)
+	where, err := a.findCoordinator(&o.namespaceOptions, cfg)
 	if err == nil {
 		where, err = where.withState(cfg)
 	}
@@ -158,7 +158,7 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
 	if o.check {
 		return cfg, nil
 	}
-	return cfg, makeFolder(where)
+	return cfg, where.makeFolder()
 }
 
 // parse reads the file.

@@ -53,7 +53,9 @@ func TestServeDescriptors(t *testing.T) {
 func TestServeFull(t *testing.T) {
 	t.Parallel()
 	s := startFile(t, `
-generators: {away: {coordinator: 'etcd://127.0.0.1:1/x'}, default: {coordinator: 'static://?worker=7'}}
+generators:
+  away: {coordinator: 'etcd://127.0.0.1:1/x'}
+  default: {coordinator: 'static://?worker=7'}
 max_connections: 2
 ready: any
 admin_listen: 127.0.0.1:0

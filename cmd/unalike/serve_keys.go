@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -85,20 +84,24 @@ func serveKeyOf(name string) *serveKey {
 func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error) {
 	others = &yaml.Node{Kind: yaml.MappingNode}
 	lines := map[string]int{}
-	errs := []error{unknownServeKeys(root)}
+	var errs []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if line, twice := lines[key.Value]; twice {
+		line, twice := lines[key.Value]
+		lines[key.Value] = key.Line
+		known := slices.Contains(config.Keys(), key.Value)
+		switch k := serveKeyOf(key.Value); {
+		case twice:
 			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value,
 				line))
-			continue
-		}
-		lines[key.Value] = key.Line
-		if k := serveKeyOf(key.Value); k != nil {
-			s.own = s.own || !slices.Contains(config.Keys(), key.Value)
+		case k != nil:
+			s.own = s.own || !known
 			errs = append(errs, k.read(s, value))
-		} else {
+		case known:
 			others.Content = append(others.Content, key, value)
+		default:
+			errs = append(errs, fmt.Errorf("line %d: %s", key.Line,
+				spelling.UnknownKey(key.Value, allKeys())))
 		}
 	}
 	return others, errors.Join(errs...)
@@ -140,49 +143,23 @@ func (k *serveKey) checkMembers(value *yaml.Node) error {
 	case value.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(value.Content); i += 2 {
 			if name := value.Content[i]; !slices.Contains(k.members, name.Value) {
-				errs = append(errs, fmt.Errorf("line %d: %s: %s; known are %s", name.Line, k.name,
-					unknownKey(name, k.members), strings.Join(k.members, ", ")))
+				errs = append(errs, fmt.Errorf("line %d: %s: %s", name.Line, k.name,
+					spelling.UnknownKey(name.Value, k.members)))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those
-// that were meant.
-func unknownServeKeys(root *yaml.Node) error {
-	var known []string
+// allKeys are those of serve and those of a generator.
+func allKeys() (names []string) {
 	for _, k := range serveKeys {
-		known = append(known, k.name)
+		names = append(names, k.name)
 	}
 	for _, key := range config.Keys() {
-		if key != "segments" && !slices.Contains(known, key) { // tags are those of the store
-			known = append(known, key)
+		if key != "segments" && !slices.Contains(names, key) { // tags are those of the store
+			names = append(names, key)
 		}
 	}
-	var errs []error
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) &&
-			!slices.Contains(config.Keys(), key.Value) {
-			errs = append(errs, fmt.Errorf("line %d: %s", key.Line, unknownKey(key, known)))
-		}
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return errors.Join(append(errs, fmt.Errorf("known keys are %s", strings.Join(known, ", ")))...)
-}
-
-// unknownKey says that a key is not known, and which one was meant.
-func unknownKey(key *yaml.Node, known []string) string {
-	switch meant := spelling.Key(key.Value, known, spelling.Mistyped); {
-	case key.Kind != yaml.ScalarNode:
-		return "unknown key that is no word"
-	case strings.ContainsAny(key.Value, "@/"):
-		return "unknown key not shown, as it may contain a password"
-	case meant != "":
-		return fmt.Sprintf("unknown key %.80q; did you mean %s?", key.Value, meant)
-	}
-	return fmt.Sprintf("unknown key %.80q", key.Value)
+	return names
 }

@@ -129,28 +129,3 @@ func TestServeState(t *testing.T) {
 		t.Errorf("an operator's command has made the state file: %v", err)
 	}
 }
-
-// TestStateFileInUse: whoever wants the file of a running server is told who has it, and goes on
-// when that has ended. A server that is started meanwhile is not ready, and says the same.
-func TestStateFileInUse(t *testing.T) {
-	t.Parallel()
-	_, newSpace := newSpaces(t)
-	file := filepath.Join(t.TempDir(), "unalike.state")
-	// The horizon outlasts what is done here, on a slow machine too.
-	url := newSpace() + "?horizon=2m&state=" + file
-	old := startServe(t, "--coordinator", url).ready()
-	last := old.take(-1)
-	inUse := fmt.Sprintf("state file %q: it is in use by process %d", file, old.cmd.Process.Pid)
-	settings := writeFile(t, "short.yaml", "coordinator: "+url+"\nstart_timeout: 2s\n")
-	checkLines(t, nil, []line{{"generate --config " + settings, exitFailure, inUse}})
-
-	next := startServe(t, "--coordinator", url)
-	next.has("/readyz", inUse)
-	last = old.take(last)
-	old.stop()
-	next.ready().take(last)
-	if w := next.worker(); w.MarkLeft <= 0 {
-		t.Errorf("%+v", w)
-	}
-	next.stop()
-}

@@ -208,12 +208,15 @@ func TestServeFile(t *testing.T) {
 	s := startFile(t, `
 generators:
   orders: {coordinator: "static://?worker=7&state=%s&fresh=true"}
-  default: {coordinator: "static://?worker=8&namespace=leaf&state=%[1]s8&fresh=true", layout: twitter}
+  default:
+    layout: twitter
+    coordinator: "static://?worker=8&namespace=leaf&state=%[1]s8&fresh=true"
 store: embed://%s
 tokens: [{file: %s, may: [generate]}, {file: %s, may: [generate, operate]}]
 leaf: {may: anyone}
 max_count: 5
-`, state, filepath.Join(t.TempDir(), "segments"), token, writeFile(t, "ops", "ops-token-of-the-test\n"))
+`, state, filepath.Join(t.TempDir(), "segments"), token,
+		writeFile(t, "ops", "ops-token-of-the-test\n"))
 	s.ready()
 	for _, tt := range []struct {
 		path, token string

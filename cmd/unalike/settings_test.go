@@ -4,34 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
-
-// TestUnusedSettings: what counts only with a file is named, without its value.
-func TestUnusedSettings(t *testing.T) {
-	env := map[string]string{
-		envCoordinator: noState(t, "4"), "UNALIKE_LAYOUT": "hidden", "UNALIKE_TTL": "",
-		"UNALIKE_PORT": "tcp://1.2.3.4", envStore: "mysql://h/d", "UNALIKE_SEGMENTS": "a",
-	}
-	const unused = "unalike: UNALIKE_LAYOUT is set and not used without --config\n"
-	for _, command := range []string{"generate", "workers"} {
-		got := call(t, env, "", command)
-		if !strings.Contains(got.stderr, unused) || strings.Count(got.stderr, "not used") != 1 ||
-			strings.Contains(got.stderr, "hidden") {
-			t.Errorf("%s: %+v", command, got)
-		}
-	}
-	env["UNALIKE_LAYOUT"], env[envCoordinator] = "twitter", noState(t, "4")+"-file"
-	got := call(t, env, "", "generate", "--config", settingsFile(t, "horizon: 20s\n"))
-	if got.code != exitOK || strings.Contains(got.stderr, "not used") {
-		t.Errorf("with a file: %+v", got)
-	}
-}
 
 // TestServeNamesVariables: a variable that serve does not look at is named.
 func TestServeNamesVariables(t *testing.T) {
@@ -72,14 +50,14 @@ func TestLayoutOfAnotherTime(t *testing.T) {
 	}
 }
 
-// TestUnusableFolder: what a URL leads to is no mistake on the command line.
+// TestUnusableFolder: a URL may lead to what is no folder of the kind.
 func TestUnusableFolder(t *testing.T) {
 	file := filepath.ToSlash(settingsFile(t, "x: y\n"))
 	const generate = "generate --coordinator "
 	checkLines(t, nil, []line{
-		{generate + "embed://" + urlPath(file), exitFailure, "name a folder\n"},
+		{generate + "embed://" + urlPath(file), exitUsage, "name a folder\n"},
 		{
-			generate + "embed://" + urlPath(filepath.Dir(file)), exitFailure,
+			generate + "embed://" + urlPath(filepath.Dir(file)), exitUsage,
 			"is not the folder of an embedded etcd",
 		},
 		{generate + "static://?worker=1&fresh=true&state=" + file + "/state", exitFailure, "state"},
@@ -91,11 +69,13 @@ func TestNothingAnnounced(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	used, none := newSpace(), newSpace()
 	closeGenerator(t, generator(t, used, core.Config{}))
-	for args, want := range map[string]string{
-		"retire 1024 --coordinator " + used: "worker ID 1024; the layout has worker IDs 0 to 1023\n",
-		"retire 3 --coordinator " + none:    "there is no such namespace",
-		"quarantine --coordinator " + none:  "there is no such namespace",
+	for _, tt := range [][2]string{
+		{"retire 1024 --coordinator " + used, "worker ID 1024; the layout has worker IDs 0 to 1023\n"},
+		{"retire 3 --coordinator " + none, "there is no such namespace"},
+		{"quarantine --coordinator " + none, "there is no such namespace"},
+		{"quarantine --lower --coordinator static://?worker=1", "cannot tell who holds its worker IDs"},
 	} {
+		args, want := tt[0], tt[1]
 		got := call(t, nil, "", strings.Fields(args+" --yes")...)
 		wantCall(t, got, exitFailure, "", want)
 		if strings.Contains(got.stderr, "will be") {
@@ -106,16 +86,6 @@ func TestNothingAnnounced(t *testing.T) {
 		"workers --coordinator " + none, exitOK,
 		"no such namespace, or it is new: ",
 	}})
-}
-
-// TestVerbose says which coordinator serves, and where the default one has its data.
-func TestVerbose(t *testing.T) {
-	data := t.TempDir()
-	got := call(t, dataIn(data), "", "generate", "-v")
-	wantCall(t, got, exitOK, "", `msg=coordinator named_by="the default coordinator"`)
-	if runtime.GOOS != "windows" { // where a URL writes a path in another way
-		wantCall(t, got, exitOK, "", "url=embed://"+filepath.Join(data, "unalike", "etcd_"))
-	}
 }
 
 // TestMisspelledVariable: a variable that is nearly one of ours is an error in every command that

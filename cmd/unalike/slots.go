@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -40,40 +38,24 @@ func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string,
 ) ([]byte, error) {
 	object := newSlotObject(s, state, now)
 	object.MaxHorizon = n.MaxHorizon.Seconds()
-	text, err := json.Marshal(object)
-	return append(append(b, text...), '\n'), err
+	return appendJSON(b, object)
 }
 
 func newSlotObject(s coord.Slot, state string, now time.Time) slotObject {
-	return slotObject{
+	o := slotObject{
 		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder,
-		Identity:   s.Identity,
-		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed),
-		WindowEnd:  windowEnd(s),
-		WindowLeft: windowLeft(s, now), NotAfter: s.NotAfter, Fingerprint: s.Layout,
+		Identity: s.Identity, Generation: s.Generation, Since: timeOrNull(s.Since),
+		Renewed: timeOrNull(s.Renewed), NotAfter: s.NotAfter, Fingerprint: s.Layout,
 	}
+	if hadWindow(s) {
+		left := float64(millisLeft(s, now)) / 1000
+		o.WindowEnd, o.WindowLeft = timeOrNull(s.Until), &left
+	}
+	return o
 }
 
 // hadWindow tells whether s ever had a window.
 func hadWindow(s coord.Slot) bool { return s.NotAfter != 0 }
-
-// windowEnd is when the window of s ends; nil: it never had one.
-func windowEnd(s coord.Slot) *string {
-	if !hadWindow(s) {
-		return nil
-	}
-	return timeOrNull(s.Until)
-}
-
-// windowLeft is for how many seconds the window of s is still open; nil: it never had
-// one.
-func windowLeft(s coord.Slot, now time.Time) *float64 {
-	if !hadWindow(s) {
-		return nil
-	}
-	seconds := float64(millisLeft(s, now)) / 1000
-	return &seconds
-}
 
 func timeOrNull(t time.Time) *string {
 	if t.IsZero() {
@@ -109,20 +91,21 @@ func slotTable(slots []coord.Slot, now time.Time) string {
 	if len(slots) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "WORKER ID\tSTATE\tHOLDER\tIDENTITY\tSINCE\tWINDOW LEFT\tGENERATION")
+	rows := []byte("WORKER ID\tSTATE\tHOLDER\tIDENTITY\tSINCE\tWINDOW LEFT\tGENERATION\n")
 	for _, s := range slots {
-		since := "-"
-		if !s.Since.IsZero() {
-			since = s.Since.UTC().Format(timeForm)
-		}
-		_, _ = fmt.Fprintf(w, "%d\t%v\t%s\t%s\t%s\t%s\t%d\n",
-			s.WorkerID, s.State, printable(s.Holder), printable(s.Identity), since, describeWindow(s, now),
+		rows = fmt.Appendf(rows, "%d\t%v\t%s\t%s\t%s\t%s\t%d\n", s.WorkerID, s.State,
+			printable(s.Holder), printable(s.Identity), timeOrDash(s.Since), describeWindow(s, now),
 			s.Generation)
 	}
-	_ = w.Flush() // a strings.Builder takes everything
-	return b.String()
+	return string(columns(rows))
+}
+
+// timeOrDash prints a time in a table.
+func timeOrDash(t time.Time) string {
+	if s := timeOrNull(t); s != nil {
+		return *s
+	}
+	return "-"
 }
 
 // printable returns a name that a holder has chosen so that it does no harm to a
@@ -137,6 +120,15 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// holderName names the holder of s and its identity, if it has one.
+func holderName(s coord.Slot) string {
+	name := printable(s.Holder)
+	if s.Identity != "" {
+		name += " (identity " + printable(s.Identity) + ")"
+	}
+	return name
 }
 
 // describeWindow says how long a window is still open, or how long ago it ended.
@@ -194,8 +186,8 @@ func summaryOfSlots(slots []coord.Slot, n coord.Namespace, whole bool, now time.
 	line := fmt.Sprintf("%d held, %s, %d retired%s", count[coord.SlotHeld], free,
 		count[coord.SlotRetired], total)
 	if !latest.Until.IsZero() {
-		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s, %s", latest.WorkerID,
-			latest.Until.UTC().Format(timeForm), describeWhen(latest.Until, now))
+		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s", latest.WorkerID,
+			describeWhen(latest.Until, now))
 	}
 	return line + "\n"
 }
@@ -207,16 +199,18 @@ func describeFloor(n coord.Namespace, now time.Time) string {
 	case n.Closed:
 		return "the namespace is closed, because another one follows it: nothing is granted any more\n"
 	case n.Floor.After(now):
-		return fmt.Sprintf("nothing is granted, and no window extended, before %s, %s\n",
-			n.Floor.UTC().Format(timeForm), describeWhen(n.Floor, now))
+		return fmt.Sprintf("nothing is granted, and no window extended, before %s\n",
+			describeWhen(n.Floor, now))
 	}
 	return ""
 }
 
-// describeWhen says how far t is from now.
+// describeWhen prints t, and how far it is from now.
 func describeWhen(t, now time.Time) string {
-	if left := t.UnixMilli() - now.UnixMilli(); left > 0 {
-		return "in " + describe(left)
+	text := t.UTC().Format(timeForm)
+	left := t.UnixMilli() - now.UnixMilli()
+	if left <= 0 {
+		return text + ", " + describe(-left) + " ago"
 	}
-	return describe(now.UnixMilli()-t.UnixMilli()) + " ago"
+	return text + ", in " + describe(left)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -83,54 +81,6 @@ func TestAskedOnTerminal(t *testing.T) {
 			if code != want || !strings.Contains(shown, says) {
 				t.Errorf("%s, answer %q: exit code %d, screen\n%s", command.args, answer, code, shown)
 			}
-		}
-	}
-}
-
-// TestWatchOnTerminal: the table is drawn anew in place, as much of it as there is room for.
-func TestWatchOnTerminal(t *testing.T) {
-	screen, tty := openTerminal(t)
-	defer tty.Close()
-	a := &app{streams: streams{out: tty, err: os.Stderr}}
-	l := new(looks).then(nil, someSlots()[1:]...).then(nil, someSlots()...)
-	for i := range 200 {
-		l.slots[1] = append(l.slots[1], coord.Slot{WorkerID: 20 + i, State: coord.SlotFree, Until: at})
-	}
-	w := a.newWatch(l, &namespace{whole: true},
-		&workersOptions{format: choiceValue{value: formatTable}})
-	if w.screen == nil {
-		t.Fatal("the terminal was not recognized")
-	}
-	look := func() (shown string) {
-		t.Helper()
-		errs := make(chan error, 1)
-		go func() { errs <- w.look(context.WithoutCancel(t.Context())) }()
-		for buf := make([]byte, 4096); !strings.HasSuffix(shown, clearBelow); {
-			n, err := screen.Read(buf)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shown += string(buf[:n])
-		}
-		if err := <-errs; err != nil || !strings.HasPrefix(shown, cursorHome) ||
-			!strings.Contains(shown, clearLine+"\r") {
-			t.Errorf("drawn is %q, %v", shown, err)
-		}
-		return shown
-	}
-	if shown := look(); !strings.Contains(shown, "1 held, 1,023 free") ||
-		strings.Contains(shown, "\x1b[31m") {
-		t.Errorf("the first look shows\n%s", shown)
-	}
-	setSize(t, tty, 12, 40)
-	shown := look()
-	if lines := strings.Count(shown, "\n"); lines != 11 || !strings.Contains(shown, "... 196 more") {
-		t.Errorf("of 203 worker IDs, 12 lines show\n%s", shown)
-	}
-	for line := range strings.Lines(strings.TrimPrefix(shown, cursorHome)) {
-		text := strings.TrimSpace(strings.ReplaceAll(line, clearLine, ""))
-		if len([]rune(text)) > 40 && !strings.Contains(line, clearBelow) {
-			t.Errorf("%q does not fit into 40 columns", line)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
 )
 
 // terminalLog writes the log for a person: "unalike: warning: ..." and what belongs to
@@ -15,17 +14,17 @@ import (
 type terminalLog struct {
 	mu    *sync.Mutex
 	out   io.Writer
-	level slog.Level
+	level slog.Leveler
 	attrs string // in front of a record's own
 	group string // in front of a key
 }
 
-func newTerminalLog(out io.Writer, level slog.Level) terminalLog {
+func newTerminalLog(out io.Writer, level slog.Leveler) terminalLog {
 	return terminalLog{mu: &sync.Mutex{}, out: out, level: level}
 }
 
 // Enabled implements [slog.Handler].
-func (h terminalLog) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+func (h terminalLog) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
 // Handle implements [slog.Handler].
 func (h terminalLog) Handle(_ context.Context, r slog.Record) error {
@@ -50,11 +49,11 @@ func (h terminalLog) Handle(_ context.Context, r slog.Record) error {
 // text returns an attribute as it stands behind others.
 func (h terminalLog) text(a slog.Attr) string {
 	v := a.Value.Resolve()
-	if t, ok := v.Any().(time.Time); ok {
-		return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + t.UTC().Format(timeForm)
+	text := strings.ReplaceAll(v.String(), "\n", "; ")
+	if v.Kind() == slog.KindTime {
+		text = v.Time().UTC().Format(timeForm)
 	}
-	return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + strings.ReplaceAll(v.String(),
-		"\n", "; ")
+	return ", " + h.group + strings.ReplaceAll(a.Key, "_", " ") + " " + text
 }
 
 // WithAttrs implements [slog.Handler].

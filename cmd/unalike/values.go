@@ -15,132 +15,101 @@ import (
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
-// countValue is a flag for a positive number.
-type countValue int64
+// value is a flag whose text is parsed.
+type value[T comparable] struct {
+	v     T
+	kind  string // what the help calls it
+	text  string
+	parse func(text string) (T, error)
+}
 
-func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
-func (*countValue) Type() string     { return "N" }
+// newValue returns a flag with a default; the zero value is none.
+func newValue[T comparable](kind string, v T, parse func(string) (T, error)) value[T] {
+	text := ""
+	if v != *new(T) {
+		text = fmt.Sprint(v)
+	}
+	return value[T]{v, kind, text, parse}
+}
+
+func (v *value[T]) String() string { return v.text }
+func (v *value[T]) Type() string   { return v.kind }
 
 // Set implements pflag.Value.
-func (v *countValue) Set(s string) error {
+func (v *value[T]) Set(text string) error {
+	parsed, err := v.parse(text)
+	if err == nil {
+		v.v, v.text = parsed, text
+	}
+	return err
+}
+
+type (
+	countValue  = value[int64]
+	spanValue   = value[time.Duration]
+	timeValue   = value[time.Time]
+	choiceValue = value[string]
+	layoutValue = value[core.Layout]
+)
+
+// parseCount reads a positive number.
+func parseCount(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {
-		return fmt.Errorf("a whole number from 1 to %d is needed", int64(math.MaxInt64))
+		return 0, fmt.Errorf("a whole number from 1 to %d is needed", int64(math.MaxInt64))
 	}
-	*v = countValue(n)
-	return nil
+	return n, nil
 }
 
-// durationValue is a flag for a positive duration; 0: not given.
-type durationValue time.Duration
-
-func (*durationValue) Type() string { return "DURATION" }
-
-func (v *durationValue) String() string {
-	if *v == 0 {
-		return ""
-	}
-	return time.Duration(*v).String()
-}
-
-// Set implements pflag.Value.
-func (v *durationValue) Set(s string) error {
+// parseSpan reads a positive duration.
+func parseSpan(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return errors.New("a positive duration with a unit is needed, for example 90s or 1h30m")
+		return 0, errors.New("a positive duration with a unit is needed, for example 90s or 1h30m")
 	}
-	*v = durationValue(d)
-	return nil
+	return d, nil
 }
 
 // minInterval keeps a watch from being a load on its coordinator.
 const minInterval = 100 * time.Millisecond
 
-// intervalValue is a flag for how often something is done.
-type intervalValue time.Duration
-
-func (*intervalValue) Type() string     { return "DURATION" }
-func (v *intervalValue) String() string { return time.Duration(*v).String() }
-
-// Set implements pflag.Value.
-func (v *intervalValue) Set(s string) error {
+// parseInterval reads how often something is done.
+func parseInterval(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < minInterval {
-		return fmt.Errorf("a duration of at least %v is needed, for example 2s", minInterval)
+		return 0, fmt.Errorf("a duration of at least %v is needed, for example 2s", minInterval)
 	}
-	*v = intervalValue(d)
-	return nil
+	return d, nil
 }
 
-// timeValue is a flag for a moment; the zero time: not given.
-type timeValue struct{ time.Time }
-
-func (*timeValue) Type() string { return "TIME" }
-
-func (v *timeValue) String() string {
-	if v.IsZero() {
-		return ""
-	}
-	return v.Format(time.RFC3339Nano)
-}
-
-// Set implements pflag.Value.
-func (v *timeValue) Set(s string) error {
+// parseTime reads a moment.
+func parseTime(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil || t.Unix() < 0 {
-		return errors.New("a moment from 1970 on is needed, in RFC 3339, for example " +
+		return t, errors.New("a moment from 1970 on is needed, in RFC 3339, for example " +
 			"2026-05-17T09:30:00Z")
 	}
-	v.Time = t
-	return nil
+	return t, nil
 }
 
-// workersValue is a flag for a range of worker IDs.
-type workersValue struct {
-	given       bool
-	first, last int
-}
-
-func (*workersValue) Type() string { return "FIRST-LAST" }
-
-func (v *workersValue) String() string {
-	if !v.given {
-		return ""
+// parseMemory reads a number of MiB.
+func parseMemory(s string) (int64, error) {
+	const most = verify.MostMemory >> 20
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("a whole number of MiB from 1 to %d is needed", int64(most))
 	}
-	return fmt.Sprintf("%d-%d", v.first, v.last)
+	return n, nil
 }
 
-// Set implements pflag.Value.
-func (v *workersValue) Set(s string) error {
-	from, to, ok := strings.Cut(s, "-")
-	first, err1 := strconv.ParseUint(from, 10, 31)
-	last, err2 := strconv.ParseUint(to, 10, 31)
-	if !ok || err1 != nil || err2 != nil || first > last {
-		return errors.New("two worker IDs are needed, the lower one first, for example 0-511")
-	}
-	*v = workersValue{true, int(first), int(last)}
-	return nil
-}
-
-// memoryValue is a flag for a number of bytes.
-type memoryValue int64
-
-func (*memoryValue) Type() string     { return "SIZE" }
-func (v *memoryValue) String() string { return fmt.Sprintf("%dMiB", int64(*v)>>20) }
-
-// Set implements pflag.Value.
-func (v *memoryValue) Set(s string) error {
-	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30} {
-		number, ok := strings.CutSuffix(s, unit)
-		n, err := strconv.ParseInt(number, 10, 32)
-		if size := n << shift; ok && err == nil && size >= verify.LeastMemory &&
-			size <= verify.MostMemory {
-			*v = memoryValue(size)
-			return nil
+// newChoice is a flag for one of several words, of which the first is the default.
+func newChoice(words ...string) choiceValue {
+	return newValue("FORMAT", words[0], func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", errors.New("it is one of " + strings.Join(words, ", "))
 		}
-	}
-	return fmt.Errorf("a size from %dMiB to %dMiB is needed, for example 512MiB or 2GiB",
-		verify.LeastMemory>>20, int64(verify.MostMemory)>>20)
+		return s, nil
+	})
 }
 
 // workerValue reads a worker ID in decimal.
@@ -153,55 +122,31 @@ func workerValue(s string) (int, error) {
 	return int(n), nil
 }
 
-// choiceValue is a flag for one of several words.
-type choiceValue struct {
-	value   string
-	choices []string
-	kind    string
-}
-
-func (v *choiceValue) String() string { return v.value }
-func (v *choiceValue) Type() string   { return v.kind }
-
-// Set implements pflag.Value.
-func (v *choiceValue) Set(s string) error {
-	if !slices.Contains(v.choices, s) {
-		return errors.New("it is one of " + strings.Join(v.choices, ", "))
-	}
-	v.value = s
-	return nil
-}
-
-// layoutValue is a flag for a layout.
-type layoutValue struct{ core.Layout }
-
-func (*layoutValue) Type() string { return "LAYOUT" }
-
-// Set implements pflag.Value.
-func (v *layoutValue) Set(s string) (err error) {
-	v.Layout, err = core.ParseLayout(s)
-	return err
-}
-
 // addLayoutFlag gives c the flag --layout.
 func addLayoutFlag(c *cobra.Command, v *layoutValue) {
-	v.Layout = core.DefaultLayout()
+	*v = newValue("LAYOUT", core.DefaultLayout(), core.ParseLayout)
 	c.Flags().Var(v, "layout", "layout: "+strings.Join(core.LayoutNames(), ", ")+
 		", or a fingerprint as 'unalike layout' prints it")
 	complete(c, "layout", core.LayoutNames())
 }
 
-// addFormatFlag gives c the flag --format for one of v.choices.
-func addFormatFlag(c *cobra.Command, v *choiceValue, what string) {
-	c.Flags().Var(v, "format", what+": "+strings.Join(v.choices, ", "))
-	complete(c, "format", v.choices)
+// addFormatFlag gives c the flag --format for one of several words, of which the first is the
+// default.
+func addFormatFlag(c *cobra.Command, v *choiceValue, what string, words ...string) {
+	*v = newChoice(words...)
+	c.Flags().Var(v, "format", what+": "+strings.Join(words, ", "))
+	complete(c, "format", words)
 }
 
-// complete makes the shell offer words for a flag.
+// complete makes the shell offer words for a flag, and no space behind one that goes on.
 func complete(c *cobra.Command, flag string, words []string) {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, "/=") }) {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
 	// The error is about a flag that does not exist or that has words already.
 	if err := c.RegisterFlagCompletionFunc(flag,
-		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		cobra.FixedCompletions(words, directive)); err != nil {
 		c.PrintErrln("unalike: completion of --"+flag+":", err)
 	}
 }

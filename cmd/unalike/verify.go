@@ -16,25 +16,22 @@ import (
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
 	namespaceOptions
-	format           choiceValue
-	column, temp     string
-	plain, ordered   bool
-	json             bool
-	workers          workersValue
-	earliest, latest timeValue
-	memory           memoryValue
-	shown            countValue
+	format         choiceValue
+	column         string
+	plain, ordered bool
+	json           bool
+	memory, shown  countValue
 }
 
-// aheadAllowed is how far IDs may be ahead of this machine's clock unless --latest says otherwise:
-// clocks differ, and a generator may borrow from the future.
+// aheadAllowed is how far IDs may be ahead of this machine's clock: clocks differ, and a generator
+// may borrow from the future.
 const aheadAllowed = time.Minute
 
 // verifyCommand returns the command that looks for duplicates.
 func (a *app) verifyCommand() *cobra.Command {
 	o := verifyOptions{
-		format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...), "FORMAT"},
-		memory: 256 << 20, shown: 10,
+		memory: newValue("MIB", int64(256), parseMemory),
+		shown:  newValue("N", int64(10), parseCount),
 	}
 	c := &cobra.Command{
 		Use:   "verify [FILE...]",
@@ -45,11 +42,11 @@ input (no file, or -), and reports:
 - IDs that occur more than once: worker ID, time, where they stand, and what may have
   caused them: the same worker ID twice, a clock that was stepped back, a restart after
   a burst, different layouts, or lines that were copied
-- IDs that are impossible: larger than the layout allows, stamped before --earliest or
-  after --latest, with worker IDs that are not among --workers; and lines without an ID
+- IDs that are impossible: larger than the layout allows, or stamped more than a minute
+  ahead of this machine's clock; and lines without an ID
 - IDs that follow a larger one of the same worker ID in the same file. These are wrong
   only with --ordered, because few tables and logs keep the order of generation
-- for each worker ID how many IDs it has, from when to when, and at what rate
+- for each worker ID how many IDs it has, and from when to when
 
 A coordinator that --coordinator, UNALIKE_COORDINATOR or the file of --config names is
 asked who holds, or held last, the worker IDs of duplicates. Without one, none is asked.
@@ -58,7 +55,7 @@ The formats are those of 'unalike decode', and may be mixed. With --plain the ID
 numbers without a layout, and only duplicates are looked for.
 
 Any number of IDs is read in bounded memory: --memory and up to 50 MiB. What that does
-not hold is sorted in temporary files (--temp), most often of 1 to 4 bytes an ID, which
+not hold is sorted in temporary files ($TMPDIR), most often of 1 to 4 bytes an ID, which
 are deleted at the end. If there are duplicates, files are read a second time to find
 their lines.
 
@@ -71,22 +68,15 @@ The exit code is 0 if nothing is wrong, and 1 if something is, or if there are n
 		RunE: func(c *cobra.Command, args []string) error { return a.verify(c, args, &o) },
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
-	c.Flags().Lookup("coordinator").Usage = "`URL` of the coordinator that knows who held which " +
+	c.Flags().Lookup(ofCoordinator).Usage = "`URL` of the coordinator that knows who held which " +
 		"worker ID (default: $" + envCoordinator + ", else none)"
-	addFormatFlag(c, &o.format, "format of the IDs")
+	addFormatFlag(c, &o.format, "format of the IDs", readable()...)
 	c.Flags().StringVar(&o.column, "column", "",
 		"`NAME` of the column with the IDs; the files are CSV, and their first lines name the columns")
 	c.Flags().BoolVar(&o.plain, "plain", false, "plain numbers: look for duplicates only")
 	c.Flags().BoolVar(&o.ordered, "ordered", false,
 		"in each file, the IDs of each worker ID have to be in ascending order")
-	c.Flags().Var(&o.workers, "workers",
-		"worker IDs that are allowed, for example 0-511 (default: all of the layout)")
-	c.Flags().Var(&o.earliest, "earliest",
-		"when the first ID can have been made (default: the layout's epoch)")
-	c.Flags().Var(&o.latest, "latest",
-		"when the last ID can have been made (default: a minute from now)")
-	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, for example 512MiB or 2GiB")
-	c.Flags().StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default: the system's)")
+	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, in MiB")
 	c.Flags().Var(&o.shown, "show", "how many duplicates, and findings of each other kind, to show")
 	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return c
@@ -101,11 +91,8 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 	if err != nil {
 		return err
 	}
-	o.layout.Layout = cfg.Layout
-	options, err := o.checks(time.Now())
-	if err != nil {
-		return err
-	}
+	o.layout.v = cfg.Layout
+	options := o.checks(time.Now())
 	sources, err := a.sources(args)
 	if err != nil {
 		return err
@@ -114,17 +101,17 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 	var held holders
 	err = untilStopped(c.Context(), func(ctx context.Context) (err error) {
 		if (o.coordinator != "" || cfg.Coordinator != "") && !o.plain {
-			p, err := a.find(&o.namespaceOptions, cfg)
+			p, err := a.findCoordinator(&o.namespaceOptions, cfg)
 			if err != nil {
 				return err
 			}
-			if held, err = a.holders(ctx, p, o.layout.Layout); err != nil {
+			if held, err = a.holders(ctx, p, cfg.Layout); err != nil {
 				return err
 			}
 		}
-		bars := a.verifyBars(sources)
-		defer bars.finish()
-		options.Progress = bars.show
+		progress := a.newProgress(a.in)
+		defer progress.finish()
+		options.Progress = progress.show
 		report, err = verify.Check(ctx, sources, options)
 		return err
 	})
@@ -136,18 +123,7 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 
 // checkVerifyFlags refuses flags that do not fit together.
 func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
-	if err := checkCoordinatorFlag(c); err != nil {
-		return err
-	}
-	for _, name := range []string{"column", "temp"} {
-		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return usageError{fmt.Errorf("--%s is empty; name one, or leave the flag out", name)}
-		}
-	}
-	for _, name := range []string{
-		"layout", "coordinator", "config", "workers", "earliest", "latest",
-		"ordered",
-	} {
+	for _, name := range []string{"layout", ofCoordinator, "config", "ordered"} {
 		if o.plain && c.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the "+
 				"layout; leave one of them out", name)}
@@ -157,39 +133,22 @@ func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
 }
 
 // checks returns what is looked for, as of now.
-func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
+func (o *verifyOptions) checks(now time.Time) verify.Options {
 	out := verify.Options{
-		Memory: int64(o.memory), Temp: o.temp, Shown: int64(o.shown),
+		Memory: o.memory.v << 20, Shown: o.shown.v,
 		Format: verify.Format{
 			Column: o.column,
-			Digits: o.format.value == formatAuto || o.format.value == formatDecimal,
+			Digits: o.format.v == formatAuto || o.format.v == formatDecimal,
 			Parse: func(text string) (uint64, error) {
-				id, err := readID(text, o.format.value)
+				id, err := readID(text, o.format.v)
 				return uint64(id), err //nolint:gosec // an ID is not negative
 			},
 		},
 	}
-	if o.plain {
-		return out, nil
+	if !o.plain {
+		out.Layout, out.Latest = &o.layout.v, now.Add(aheadAllowed)
 	}
-	layout := o.layout.Layout
-	out.Layout, out.Earliest, out.Latest = &layout, o.earliest.Time, o.latest.Time
-	if out.Latest.IsZero() {
-		out.Latest = now.Add(aheadAllowed)
-	}
-	if out.Earliest.After(out.Latest) {
-		return out, usageError{fmt.Errorf("--earliest %v is after --latest %s", &o.earliest,
-			out.Latest.UTC().Format(time.RFC3339Nano))}
-	}
-	out.FirstWorker, out.LastWorker = 0, layout.Workers()-1
-	if o.workers.given {
-		if o.workers.last > out.LastWorker {
-			return out, usageError{fmt.Errorf("--workers %v: layout %v has worker IDs 0 to %d", &o.workers,
-				layout, out.LastWorker)}
-		}
-		out.FirstWorker, out.LastWorker = o.workers.first, o.workers.last
-	}
-	return out, nil
+	return out
 }
 
 // report prints what was found, and returns an error if something is wrong.

@@ -21,17 +21,9 @@ type holder struct {
 
 // holders asks the coordinator at p, whose layout has to be that of the IDs.
 func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, error) {
-	n, err := a.openNamespace(ctx, p, mustExist)
-	if err != nil {
-		return nil, err
-	}
 	known := holders{}
-	return known, a.with(n, func() error {
-		l, err := n.admin()
-		if err != nil {
-			return err
-		}
-		slots, unreadable := l.List(ctx)
+	return known, a.with(ctx, p, mustExist, func(n *namespace) error {
+		slots, unreadable := n.List(ctx)
 		if unreadable != nil && (len(slots) == 0 || ctx.Err() != nil) {
 			return unreadable
 		}
@@ -82,13 +74,4 @@ func (h holders) describe(c verify.Clash) string {
 			"remember; the last one is %s", s.WorkerID, holder)
 	}
 	return fmt.Sprintf("worker ID %d was held by %s; it is %s", s.WorkerID, holder, s.State)
-}
-
-// holderName names the holder of s and its identity, if it has one.
-func holderName(s coord.Slot) string {
-	name := printable(s.Holder)
-	if s.Identity != "" {
-		name += " (identity " + printable(s.Identity) + ")"
-	}
-	return name
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
@@ -15,7 +13,6 @@ type verifyObject struct {
 	Duplicates   int64            `json:"duplicates"`
 	Extra        int64            `json:"extra"` // how often duplicates occur beyond the first time
 	Outside      int64            `json:"outside"`
-	Early        int64            `json:"early"`
 	TooLate      int64            `json:"late"`
 	Unreadable   int64            `json:"unreadable"`
 	OutOfOrder   int64            `json:"out_of_order"`
@@ -37,22 +34,19 @@ type clashObject struct {
 
 // workerObject is a worker ID of the IDs in JSON.
 type workerObject struct {
-	WorkerID   int     `json:"worker_id"`
-	IDs        int64   `json:"ids"`
-	First      string  `json:"first"` // not a time.Time, whose JSON ends with the year 9999
-	Last       string  `json:"last"`
-	PerSecond  float64 `json:"per_second"`
-	MostATick  int64   `json:"most_a_tick"`
-	Duplicates int64   `json:"duplicates"`
-	OutOfOrder int64   `json:"out_of_order"`
+	WorkerID   int    `json:"worker_id"`
+	IDs        int64  `json:"ids"`
+	First      string `json:"first"` // not a time.Time, whose JSON ends with the year 9999
+	Last       string `json:"last"`
+	Duplicates int64  `json:"duplicates"`
+	OutOfOrder int64  `json:"out_of_order"`
 }
 
 // verifyJSON is the report for programs. No list in it is null.
 func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	out := verifyObject{
 		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra,
-		Outside: r.Outside,
-		Early:   r.Early, TooLate: r.TooLate, Unreadable: r.Unreadable, OutOfOrder: r.OutOfOrder,
+		Outside: r.Outside, TooLate: r.TooLate, Unreadable: r.Unreadable, OutOfOrder: r.OutOfOrder,
 		Unattributed: r.Unattributed,
 		Causes:       append([]verify.Cause{}, r.Causes...),
 		Examples:     append([]verify.Example{}, r.Examples...),
@@ -71,30 +65,11 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	for _, w := range r.Workers {
 		out.Workers = append(out.Workers, workerObject{
 			WorkerID: w.WorkerID, IDs: w.IDs, First: w.First.Format(timeForm), Last: w.Last.Format(timeForm),
-			PerSecond: w.PerSecond, MostATick: w.MostATick, Duplicates: w.Duplicates,
-			OutOfOrder: w.OutOfOrder,
+			Duplicates: w.Duplicates, OutOfOrder: w.OutOfOrder,
 		})
 	}
 	for _, slot := range held.of(r) {
 		out.Holders = append(out.Holders, newSlotObject(slot, slot.State.String(), time.Now()))
 	}
-	text, err := json.Marshal(out)
-	return append(text, '\n'), err
-}
-
-// idObject is an ID in JSON; the parts are left out unless they were asked for.
-type idObject struct {
-	ID core.ID `json:"id"`
-	*partsObject
-}
-
-// partsObject is what an ID is made of, in JSON.
-type partsObject struct {
-	Time     string `json:"time"` // not a time.Time, whose JSON ends with the year 9999
-	WorkerID int    `json:"worker_id"`
-	Sequence int    `json:"sequence"`
-}
-
-func newParts(p core.Parts) *partsObject {
-	return &partsObject{Time: p.Time.Format(timeForm), WorkerID: p.WorkerID, Sequence: p.Sequence}
+	return appendJSON(nil, out)
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
@@ -50,56 +48,4 @@ func (a *app) sources(names []string) ([]verify.Source, error) {
 		all = append(all, src)
 	}
 	return all, nil
-}
-
-// longInput is from how many bytes on progress is shown.
-const longInput = 32 << 20
-
-// verifyBars shows how far each step of a check is. The nil verifyBars shows nothing.
-type verifyBars struct {
-	app  *app
-	step verify.Step
-	bar  *progress
-}
-
-// verifyBars returns nil for a short input, where nobody watches, and where somebody types the IDs.
-func (a *app) verifyBars(sources []verify.Source) *verifyBars {
-	size := int64(0)
-	for _, src := range sources {
-		if src.Size < 0 {
-			size = longInput // or more
-			break
-		}
-		size += src.Size
-	}
-	if size < longInput || !a.canDraw() || isTerminal(a.in) {
-		return nil
-	}
-	return &verifyBars{app: a}
-}
-
-// show shows how much of a step is done.
-func (b *verifyBars) show(step verify.Step, done, all int64) {
-	if b == nil {
-		return
-	}
-	if step != b.step {
-		b.bar.finish()
-		options := []progressbar.Option{progressbar.OptionShowBytes(true)}
-		if step == verify.StepMerge {
-			options = []progressbar.Option{
-				progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-				progressbar.OptionSetItsString("IDs"),
-			}
-		}
-		b.step, b.bar = step, b.app.bar(all, string(step), options...)
-	}
-	b.bar.set(done)
-}
-
-// finish takes what is shown off the screen.
-func (b *verifyBars) finish() {
-	if b != nil {
-		b.bar.finish()
-	}
 }

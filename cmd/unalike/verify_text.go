@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/unalike-id/unalike/internal/verify"
 )
@@ -19,8 +18,7 @@ func findings(r *verify.Report, ordered bool) []string {
 		}
 	}
 	add(r.Duplicates, plural(r.Duplicates, "duplicate"))
-	add(r.Outside, "outside the layout or the allowed worker IDs")
-	add(r.Early, "too early")
+	add(r.Outside, "outside the layout")
 	add(r.TooLate, "too late")
 	add(r.Unreadable, "unreadable")
 	if ordered {
@@ -72,7 +70,7 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 		b.WriteString(workerTable(r.Workers))
 	}
 	if r.Unattributed > 0 {
-		fmt.Fprintf(&b, "... and %s %s of more worker IDs, whose order and rate are unknown; is "+
+		fmt.Fprintf(&b, "... and %s %s of more worker IDs, whose order is unknown; is "+
 			"--layout theirs?\n", group(fmt.Sprint(r.Unattributed)), plural(r.Unattributed, "ID"))
 	}
 	return []byte(b.String())
@@ -82,8 +80,7 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 func clashText(c verify.Clash, held holders) string {
 	text := fmt.Sprintf("%d occurs %d times", c.ID, c.Times)
 	if p := c.Parts; p != nil {
-		text += fmt.Sprintf(": %s  worker %d  sequence %d", p.Time.Format(timeForm), p.WorkerID,
-			p.Sequence)
+		text += ": " + string(appendParts(nil, *p))
 	}
 	var places []string
 	for _, p := range c.Places {
@@ -111,29 +108,15 @@ func workerTable(all []verify.Worker) string {
 	slices.SortStableFunc(rows, func(a, b verify.Worker) int {
 		return cmp.Or(cmp.Compare(b.Duplicates, a.Duplicates), cmp.Compare(b.IDs, a.IDs))
 	})
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "WORKER ID\tIDS\tFROM\tTO\tIDS/S\tMOST A TICK\tDUPLICATES\tOUT OF ORDER")
+	text := []byte("WORKER ID\tIDS\tFROM\tTO\tDUPLICATES\tOUT OF ORDER\n")
 	for _, r := range rows[:min(len(rows), tableRows)] {
-		_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%d\t%d\t%d\n", r.WorkerID, r.IDs,
-			r.First.Format(timeForm), r.Last.Format(timeForm), workerRate(r), r.MostATick, r.Duplicates,
-			r.OutOfOrder)
+		text = fmt.Appendf(text, "%d\t%d\t%s\t%s\t%d\t%d\n", r.WorkerID, r.IDs,
+			r.First.Format(timeForm), r.Last.Format(timeForm), r.Duplicates, r.OutOfOrder)
 	}
-	_ = w.Flush() // a strings.Builder takes everything
+	text = columns(text)
 	if more := len(rows) - tableRows; more > 0 {
-		fmt.Fprintf(&b, "... and %s more %s; --json shows all\n", group(fmt.Sprint(more)),
+		text = fmt.Appendf(text, "... and %s more %s; --json shows all\n", group(fmt.Sprint(more)),
 			plural(int64(more), "worker ID"))
 	}
-	return b.String()
-}
-
-// workerRate prints the IDs a second of a worker ID.
-func workerRate(w verify.Worker) string {
-	switch {
-	case w.PerSecond == 0:
-		return "-"
-	case w.PerSecond < 10:
-		return fmt.Sprintf("%.2g", w.PerSecond)
-	}
-	return fmt.Sprintf("%.0f", w.PerSecond)
+	return string(text)
 }

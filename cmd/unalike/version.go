@@ -5,26 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
 // stampedVersion and stampedCommit are set by the builds of a release, which need no git then:
 // -ldflags "-X main.stampedVersion=v0.1.0 -X main.stampedCommit=0123abc".
 var stampedVersion, stampedCommit string
-
-// versionCommand returns the command that says what this program was built from.
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of the program and of Go",
-		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.out, "unalike %s\n", buildVersion())
-			return err
-		},
-	}
-}
 
 // buildVersion returns the module version, the commit and Go's version, as far as
 // the build recorded them.

@@ -56,21 +56,6 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskOnce: on a screen that is drawn again and again, only the first wait is told of.
-func TestAskOnce(t *testing.T) {
-	told := make(chan struct{}, 2)
-	k := &caller{waits: waits{answer: callTime}, tell: func() { told <- struct{}{} }, once: true}
-	if err := k.ask(t.Context(), false,
-		func(context.Context) error { <-told; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	k.answer = time.Millisecond
-	if err := k.ask(t.Context(), false,
-		func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil || len(told) > 0 {
-		t.Errorf("the second wait: %v, told of %d times", err, len(told))
-	}
-}
-
 // silent is where connections are taken and nobody ever answers.
 func silent(t *testing.T) string {
 	t.Helper()

@@ -12,12 +12,14 @@ import (
 
 // looks is a namespace as it looks each time; after the last, the watch is ended.
 type looks struct {
+	coord.Admin
 	slots [][]coord.Slot
 	errs  []error
 	n     int
 	end   context.CancelFunc
 }
 
+// List implements [coord.Admin].
 func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
 	if l.n == len(l.slots) {
 		l.end()
@@ -25,6 +27,14 @@ func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
 	}
 	l.n++
 	return l.slots[l.n-1], l.errs[l.n-1]
+}
+
+// Inspect implements [coord.Admin]. It is closed between the first look and the second.
+func (l *looks) Inspect(context.Context) (coord.Namespace, error) {
+	if l.n < 2 {
+		return coord.Namespace{}, nil
+	}
+	return coord.Namespace{Closed: true}, nil
 }
 
 func (l *looks) then(err error, slots ...coord.Slot) *looks {
@@ -36,14 +46,14 @@ func (l *looks) then(err error, slots ...coord.Slot) *looks {
 func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, err error) {
 	t.Helper()
 	var o, e strings.Builder
-	a := &app{streams: streams{out: &o, err: &e}}
-	w := a.newWatch(l, &namespace{whole: true},
-		&workersOptions{format: choiceValue{value: formatTable}})
+	k := &caller{waits: waits{answer: callTime, quiet: callTime}}
 	moment := at
-	w.now = func() time.Time { moment = moment.Add(time.Second); return moment }
-	if change != nil {
-		change(w)
+	w := &watch{
+		app: &app{streams: streams{out: &o, err: &e}}, of: &namespace{askedAdmin: askedAdmin{nil, k, l}},
+		now:   func() time.Time { moment = moment.Add(time.Second); return moment },
+		known: map[int]coord.Slot{},
 	}
+	change(w)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.end = cancel
@@ -74,16 +84,18 @@ func TestWatchPrintsChanges(t *testing.T) {
 			then(nil, taken, named, retired). // taken over between two looks
 			then(nil, taken, retired)         // which should never happen
 	}
-	out, stderr, err := watched(t, story(), nil)
+	out, stderr, err := watched(t, story(), func(*watch) {})
 	want := `2026-05-17T09:30:01.000Z  worker ID 0  held by a:1, generation 1
 2026-05-17T09:30:01.000Z  worker ID 2  free, last held by z:9, generation 4
-2026-05-17T09:30:03.000Z  worker ID 1  held by b:2, identity pod-b, generation 1
+2026-05-17T09:30:02.000Z  CLOSED
+2026-05-17T09:30:03.000Z  worker ID 1  held by b:2 (identity pod-b), generation 1
 2026-05-17T09:30:08.000Z  worker ID 0  free, last held by a:1, generation 1
 2026-05-17T09:30:09.000Z  worker ID 0  held by c:3, generation 2
 2026-05-17T09:30:09.000Z  worker ID 2  retired, generation 5
 2026-05-17T09:30:10.000Z  worker ID 0  held by c:3, generation 3
-2026-05-17T09:30:11.000Z  worker ID 1  gone, last held by b:2, identity pod-b, generation 1
+2026-05-17T09:30:11.000Z  worker ID 1  gone, last held by b:2 (identity pod-b), generation 1
 `
+	want = strings.Replace(want, "CLOSED\n", describeFloor(coord.Namespace{Closed: true}, at), 1)
 	if !errors.Is(err, context.Canceled) || out != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
@@ -92,25 +104,12 @@ func TestWatchPrintsChanges(t *testing.T) {
 	}
 
 	out, _, _ = watched(t, story(), func(w *watch) { w.held = true })
-	if strings.Contains(out, "worker ID 2 ") || strings.Count(out, "\n") != 6 {
+	if strings.Contains(out, "worker ID 2 ") || strings.Count(out, "\n") != 7 {
 		t.Errorf("--held prints\n%s", out)
 	}
 	out, _, _ = watched(t, story(), func(w *watch) { w.json = true })
 	if strings.Count(out, "\n") != 8 || !strings.Contains(out, `"worker_id":1,"state":"gone"`) ||
 		!strings.HasPrefix(out, `{"seen":"2026-05-17T09:30:01.000Z","worker_id":0,"state":"held"`) {
 		t.Errorf("in JSON:\n%s", out)
-	}
-}
-
-// TestWatchFirstLook: a mistake in the URL shows at once.
-func TestWatchFirstLook(t *testing.T) {
-	broken := errors.New("broken")
-	if _, _, err := watched(t, new(looks).then(broken), nil); !errors.Is(err, broken) {
-		t.Errorf("the first look fails: %v", err)
-	}
-	full := func(w *watch) { w.out = full{broken} }
-	if _, _, err := watched(t, new(looks).then(nil, someSlots()...).then(nil), full); !errors.Is(err,
-		broken) {
-		t.Errorf("writing fails: %v", err)
 	}
 }

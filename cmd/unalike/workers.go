@@ -18,15 +18,12 @@ type workersOptions struct {
 	format   choiceValue
 	held     bool
 	watch    bool
-	interval intervalValue
+	interval spanValue
 }
 
 // workersCommand returns the command that shows who holds which worker ID.
 func (a *app) workersCommand() *cobra.Command {
-	o := workersOptions{
-		format:   choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"},
-		interval: intervalValue(2 * time.Second),
-	}
+	o := workersOptions{interval: newValue("DURATION", 2*time.Second, parseInterval)}
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker ID",
@@ -47,10 +44,9 @@ window_left_seconds (negative: it has ended; null: there was none), not_after (t
 last tick) and layout, and max_horizon_seconds if the namespace was declared with it. Times
 are in RFC 3339, and null where they are not stored.
 
---watch looks again and again until it is interrupted. On a terminal it draws the
-table anew; elsewhere, and with --format json, it prints a line for each worker ID and
-then one for each that is granted, lost, given back or retired, not for renewals. In
-JSON, the state of a worker ID whose record has vanished is then "gone".
+--watch then looks again and again until it is interrupted, and prints a line for each
+worker ID that is granted, lost, given back or retired, not for renewals. The state of a
+worker ID whose record has vanished is then "gone".
 
 What cannot be read is reported on the standard error output, the rest is shown, and
 the exit code is 1.
@@ -74,42 +70,41 @@ for each layout. --config takes the coordinator and the layout from a file.`,
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
-	addFormatFlag(c, &o.format, "how to print them")
+	addFormatFlag(c, &o.format, "how to print them", formatTable, formatJSON)
 	c.Flags().BoolVar(&o.held, "held", false, "only those that are held")
 	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on and show what changes")
 	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
-	complete(c, "interval", []string{"1s", "2s", "5s", "10s", "1m"})
 	return c
 }
 
-// workers prints the worker IDs of n.
+// workers prints the worker IDs of n, and with --watch what changes.
 func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) error {
-	l, err := n.admin()
-	if err != nil {
-		return err
-	}
-	if o.watch {
-		n.caller.once = true
-		t := time.NewTicker(time.Duration(o.interval))
-		defer t.Stop()
-		return a.newWatch(l, n, o).run(ctx, t.C)
-	}
-	slots, unreadable := l.List(ctx)
+	slots, unreadable := n.List(ctx)
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
 	var info coord.Namespace
 	var unknown error
-	if len(slots) > 0 || o.format.value == formatTable {
+	if len(slots) > 0 || o.format.v == formatTable {
 		info, unknown = n.inspect(ctx)
 	}
 	if err := a.writeSlots(slots, info, n.whole, o); err != nil {
 		return err
 	}
 	if unreadable != nil {
-		return fmt.Errorf("not every worker ID can be read: %w", unreadable)
+		unknown = fmt.Errorf("not every worker ID can be read: %w", unreadable)
 	}
-	return unknown
+	if !o.watch {
+		return unknown
+	}
+	t := time.NewTicker(o.interval.v)
+	defer t.Stop()
+	w := &watch{
+		app: a, of: n, held: o.held, json: o.format.v == formatJSON, now: time.Now,
+		known: index(slots), info: info,
+	}
+	w.complainOnce(unknown)
+	return w.run(ctx, t.C)
 }
 
 // writeSlots writes slots, those of a whole namespace or some, in the format that o
@@ -119,7 +114,7 @@ func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool,
 ) error {
 	now := time.Now()
 	shown := chosen(slots, o.held)
-	if o.format.value == formatTable {
+	if o.format.v == formatTable {
 		return a.write([]byte(slotTable(shown, now) + summary(slots, info, whole, now)))
 	}
 	var text []byte

@@ -82,7 +82,7 @@ func check(ctx context.Context, journals []*journal.Reader, temp string) (*verif
 		Format: verify.Format{Digits: true, Parse: func(text string) (uint64, error) {
 			return strconv.ParseUint(text, 10, 63)
 		}},
-		LastWorker: h.Layout.Workers() - 1, Memory: sortMemory, Temp: temp, Shown: shown,
+		Memory: sortMemory, Temp: temp, Shown: shown,
 	}
 	if !h.Numbers {
 		o.Layout = &h.Layout

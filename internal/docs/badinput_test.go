@@ -2,7 +2,6 @@ package docs
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -98,21 +97,13 @@ func cellsOf(line string) []string {
 // saidIn reads the tests of the first of the folders, and what the others have for tests.
 func saidIn(t *testing.T, folders []string) *said {
 	t.Helper()
-	s := &said{tests: map[string][]string{}}
-	for n, f := range folders {
-		pattern := "*_test.go"
-		if n > 0 {
-			pattern = "*.go"
-		}
-		files, err := filepath.Glob(filepath.Join(root, f, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range files {
-			s.read(t, path)
+	all := &said{tests: map[string][]string{}}
+	for _, s := range goFiles(t) {
+		if n := slices.Index(folders, s.folder); n > 0 || n == 0 && s.test {
+			all.add(s)
 		}
 	}
-	return s
+	return all
 }
 
 // constant is the text of an expression of literals alone, which may stand in several lines.
@@ -131,21 +122,11 @@ func constant(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-func (s *said) read(t *testing.T, path string) {
-	t.Helper()
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, decl := range file.Decls {
-		texts := []string{
-			string(source[files.Position(decl.Pos()).Offset:files.Position(decl.End()).Offset]),
-		}
+// add adds what a file says.
+func (s *said) add(of source) {
+	at := func(pos token.Pos) int { return positions.Position(pos).Offset }
+	for _, decl := range of.file.Decls {
+		texts := []string{of.text[at(decl.Pos()):at(decl.End())]}
 		ast.Inspect(decl, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				if text, ok := constant(e); ok {

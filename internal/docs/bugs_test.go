@@ -76,17 +76,11 @@ func table(t *testing.T, file, columns string) (rows [][]string) {
 // testsOf returns the text of all tests of a package.
 func testsOf(t *testing.T, pkg string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pkg), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all strings.Builder
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
+	for _, s := range goFiles(t) {
+		if s.test && s.folder == pkg {
+			all.WriteString(s.text)
 		}
-		all.Write(text)
 	}
 	return all.String()
 }

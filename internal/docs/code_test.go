@@ -2,10 +2,7 @@ package docs
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,16 +19,8 @@ var longer = strings.Fields(`
 benchmarks/coordinators/kubernetes_test.go
 benchmarks/peers/report/bars.go
 benchmarks/peers/segment_test.go
-cmd/unalike/serve_check_test.go
-cmd/unalike/serve_file_test.go
-cmd/unalike/serve_hold_unix_test.go
-cmd/unalike/serve_unix_test.go
-cmd/unalike/verify_test.go
-cmd/unalike/workers_test.go
-config/example_test.go
 faults/stage/run_test.go
 faults/worker/spec_test.go
-internal/verify/read_test.go
 proto/unalike/v1/id.pb.go
 proto/unalike/v1/unalikev1connect/id.connect.go
 `)
@@ -55,22 +44,18 @@ var kept = map[string][]string{
 
 // TestColumns: no line of Go has more than 100 columns.
 func TestColumns(t *testing.T) {
-	for _, path := range goFiles(t) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name := rooted(path); slices.Contains(longer, name) || generated(data) {
+	for _, s := range goFiles(t) {
+		if slices.Contains(longer, s.path) || strings.HasPrefix(s.text, "// Code generated") {
 			continue
 		}
 		n := 0
-		for line := range strings.Lines(string(data)) {
+		for line := range strings.Lines(s.text) {
 			n++
 			if strings.Contains(line, "//nolint:") {
 				continue // it stays on its line
 			}
 			if w := utf8.RuneCountInString(strings.TrimRight(line, "\n")); w > columns {
-				t.Errorf("%s:%d has %d columns; break it at %d", rooted(path), n, w, columns)
+				t.Errorf("%s:%d has %d columns; break it at %d", s.path, n, w, columns)
 			}
 		}
 	}
@@ -78,22 +63,16 @@ func TestColumns(t *testing.T) {
 
 // TestWords: no identifier has a name that was given up.
 func TestWords(t *testing.T) {
-	fset := token.NewFileSet()
-	for _, path := range goFiles(t) {
-		base, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".go"), "_")
+	for _, s := range goFiles(t) {
+		base, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(s.path), ".go"), "_")
 		if slices.Contains(givenUpFiles, base) {
-			t.Errorf("%s: name the file after what is in it", rooted(path))
+			t.Errorf("%s: name the file after what is in it", s.path)
 		}
-		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range identifiers(file) {
+		for _, id := range identifiers(s.file) {
 			word := strings.ToLower(id.Name)
-			folder := filepath.ToSlash(filepath.Dir(rooted(path)))
-			if slices.Contains(givenUp, word) && !slices.Contains(kept[folder], word) {
-				t.Errorf("%s:%d: %s is no name; say what it is", rooted(path),
-					fset.Position(id.Pos()).Line, id.Name)
+			if slices.Contains(givenUp, word) && !slices.Contains(kept[s.folder], word) {
+				t.Errorf("%s:%d: %s is no name; say what it is", s.path,
+					positions.Position(id.Pos()).Line, id.Name)
 			}
 		}
 	}
@@ -129,38 +108,5 @@ func identifiers(file *ast.File) (all []*ast.Ident) {
 		}
 		return true
 	})
-	return all
-}
-
-// generated reports whether a program has made a file.
-func generated(data []byte) bool {
-	first, _, _ := strings.Cut(string(data), "\n")
-	return strings.HasPrefix(first, "// Code generated")
-}
-
-// rooted is a path from the project's root on.
-func rooted(path string) string {
-	return filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+
-		string(filepath.Separator)))
-}
-
-// goFiles are the files of Go of all modules.
-func goFiles(t *testing.T) (all []string) {
-	t.Helper()
-	err := filepath.WalkDir(filepath.Join("..", ".."),
-		func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "testdata"):
-				return filepath.SkipDir
-			case strings.HasSuffix(path, ".go"):
-				all = append(all, path)
-			}
-			return nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return all
 }

@@ -1,19 +1,13 @@
 package docs
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
-
-// root is the top folder of the module, as seen from this package.
-const root = "../.."
 
 // The page that is checked, and its folder.
 const folder, page = root + "/docs", "architecture.md"
@@ -60,88 +54,47 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// declared returns what the module declares outside of its tests: package.Name,
-// package.Type.Method and package.Type.Field.
-func declared(t *testing.T) map[string]bool {
-	t.Helper()
-	known := map[string]bool{}
-	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") &&
-			len(d.Name()) > 2):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(at, ".go") || strings.HasSuffix(at, "_test.go"):
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), at, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			for _, n := range namesOf(decl) {
-				known[file.Name.Name+"."+n] = true
-			}
-		}
-		return nil
-	})
+// TestModelNamesCode: what docs/model/README.md says is the code of a step of the model is there,
+// under that name, in the folder that is named before it.
+func TestModelNamesCode(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(folder, "model", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return known
-}
-
-// namesOf returns what a declaration declares.
-func namesOf(decl ast.Decl) (names []string) {
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			return []string{d.Name.Name}
+	_, table, _ := strings.Cut(string(text), "## From the model to the code\n")
+	known, names := declared(t), 0
+	for row := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(row, " | ")
+		if len(cells) != 2 {
+			continue
 		}
-		on := d.Recv.List[0].Type
-		if star, ok := on.(*ast.StarExpr); ok {
-			on = star.X
-		}
-		if generic, ok := on.(*ast.IndexExpr); ok {
-			on = generic.X
-		}
-		if id, ok := on.(*ast.Ident); ok {
-			return []string{id.Name + "." + d.Name.Name}
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.ValueSpec:
-				for _, id := range s.Names {
-					names = append(names, id.Name)
-				}
-			case *ast.TypeSpec:
-				names = append(names, s.Name.Name)
-				for _, member := range membersOf(s.Type) {
-					names = append(names, s.Name.Name+"."+member)
-				}
+		in := ""
+		for _, m := range code.FindAllStringSubmatch(cells[1], -1) {
+			if path.MatchString(m[1]) || m[1] == "core" || m[1] == "coord" {
+				in = m[1]
+				continue
+			}
+			names++
+			_, err := os.Stat(filepath.Join(root, in, m[1]))
+			if !known[in+" "+m[1]] && err != nil && !inScript(t, in, m[1]) {
+				t.Errorf("%q is not in %s, which is named before it: %s", m[1], in, row)
 			}
 		}
 	}
-	return names
+	if names < 80 {
+		t.Errorf("%d names were found; there are more than 80", names)
+	}
 }
 
-// membersOf returns the fields of a struct, or the methods of an interface.
-func membersOf(of ast.Expr) (names []string) {
-	var fields *ast.FieldList
-	switch t := of.(type) {
-	case *ast.StructType:
-		fields = t.Fields
-	case *ast.InterfaceType:
-		fields = t.Methods
-	default:
-		return nil
+// inScript reports whether a script of a folder has a function.
+func inScript(t *testing.T, in, function string) bool {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join(root, in, "*.lua"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, f := range fields.List {
-		for _, id := range f.Names {
-			names = append(names, id.Name)
-		}
-	}
-	return names
+	return slices.ContainsFunc(scripts, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "function "+function+"(")
+	})
 }

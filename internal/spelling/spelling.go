@@ -1,7 +1,10 @@
 // Package spelling finds the word that was meant where another one was written.
 package spelling
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Word returns the word of known that s is most like, or "" if none differs from it by
 // at most so many bytes that were added, left out, replaced, or swapped with the next.
@@ -29,9 +32,19 @@ func DidYouMean(s string, known []string) string {
 	return ""
 }
 
-// Key is Word for a key of a file: they are in lower case, and have underscores.
-func Key(s string, known []string, most int) string {
-	return Word(strings.ToLower(strings.ReplaceAll(s, "-", "_")), known, most)
+// UnknownKey says that a key of a file is none, which one was meant, and what is known. It does not
+// repeat what may be a URL with a password.
+func UnknownKey(key string, known []string) string {
+	list := strings.Join(known, ", ")
+	if strings.ContainsAny(key, "@/") {
+		return "unknown key not shown, as it may contain a password; known are " + list
+	}
+	// They are in lower case, and have underscores.
+	meant := Word(strings.ToLower(strings.ReplaceAll(key, "-", "_")), known, Mistyped)
+	if meant != "" {
+		return fmt.Sprintf("unknown key %.80q; did you mean %s? Known are %s", key, meant, list)
+	}
+	return fmt.Sprintf("unknown key %.80q; known are %s", key, list)
 }
 
 // distance is how many bytes have to be added, removed or replaced to make a into b, where two

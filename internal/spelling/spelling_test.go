@@ -19,3 +19,15 @@ func TestWord(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"wait-max":      `unknown key "wait-max"; known are max_wait, ttl`,
+		"Max-wiat":      `unknown key "Max-wiat"; did you mean max_wait? Known are max_wait, ttl`,
+		"redis://u:p@h": "unknown key not shown, as it may contain a password; known are max_wait, ttl",
+	} {
+		if got := spelling.UnknownKey(key, []string{"max_wait", "ttl"}); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}

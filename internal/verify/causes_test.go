@@ -34,11 +34,6 @@ func TestCauses(t *testing.T) {
 			[][]core.ID{append(ahead[:200:200], ahead[150:]...)},
 			[]string{CauseRestart, CauseClock, CauseTwice},
 		},
-		{
-			"a restart, with a file each",
-			[][]core.ID{ahead, ahead[150:]},
-			[]string{CauseRestart, CauseClock, CauseTwice},
-		},
 		{"two generators", [][]core.ID{mixed}, []string{CauseTwice}},
 		{
 			"sorted by a database",
@@ -50,13 +45,7 @@ func TestCauses(t *testing.T) {
 			[][]core.ID{{steady[0], steady[0], steady[9], steady[8]}},
 			[]string{CauseTwice},
 		},
-		{
-			"two generators in one tick",
-			[][]core.ID{{steady[0], steady[1], steady[1] + 1, steady[1], steady[2]}},
-			[]string{CauseTwice},
-		},
 		{"lines that were copied", [][]core.ID{copied}, []string{CauseCopied, CauseTwice}},
-		{"some lines that were copied", [][]core.ID{copied[:5]}, []string{CauseTwice}},
 		{
 			"another layout",
 			[][]core.ID{{steady[0], far, steady[1], steady[1], steady[2]}},

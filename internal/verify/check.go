@@ -15,11 +15,8 @@ type Options struct {
 	Format
 	// Layout is that of the IDs; nil: they are plain numbers, which are only searched for duplicates.
 	Layout *core.Layout
-	// FirstWorker and LastWorker bound the worker IDs that are allowed.
-	FirstWorker, LastWorker int
-	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound
-	// but the layout's.
-	Earliest, Latest time.Time
+	// Latest is until when IDs may have been stamped; zero: there is no bound but the layout's.
+	Latest time.Time
 	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all
 	// else come on top of it. What it does not hold goes to the folder Temp; empty: the system's.
 	Memory int64
@@ -28,18 +25,8 @@ type Options struct {
 	Shown int64
 	// Progress is called now and then with how much of a step is done: bytes while sources are read,
 	// else IDs. All is negative if it is unknown. Nil: nobody wants to know.
-	Progress func(step Step, done, all int64)
+	Progress func(doing string, done, all int64)
 }
-
-// Step is a part of the work, in words.
-type Step string
-
-// The steps, one after the other. The last one is left out if there are no duplicates.
-const (
-	StepRead   Step = "reading"
-	StepMerge  Step = "comparing"
-	StepLocate Step = "finding lines"
-)
 
 // Check reads all sources and reports what is wrong with their IDs. It returns an error only if it
 // cannot read or sort them. It blocks until that is done or ctx ends, and then deletes its
@@ -78,7 +65,7 @@ type check struct {
 
 // read reads all sources once, in their order.
 func (c *check) read(ctx context.Context, sources []Source) error {
-	passed := c.count(StepRead, sources)
+	passed := c.count("reading", sources)
 	for i, src := range sources {
 		c.source = i
 		err := c.Format.read(ctx, src, readers{
@@ -99,8 +86,8 @@ func (c *check) read(ctx context.Context, sources []Source) error {
 	return nil
 }
 
-// count returns what counts the bytes of sources for a step.
-func (c *check) count(step Step, sources []Source) func(bytes int) {
+// count returns what counts the bytes of sources for a step of the work.
+func (c *check) count(doing string, sources []Source) func(bytes int) {
 	done, all := int64(0), int64(0)
 	for _, src := range sources {
 		if all += src.Size; src.Size < 0 {
@@ -110,7 +97,7 @@ func (c *check) count(step Step, sources []Source) func(bytes int) {
 	}
 	return func(bytes int) {
 		if done += int64(bytes); c.Progress != nil {
-			c.Progress(step, done, all)
+			c.Progress(doing, done, all)
 		}
 	}
 }
@@ -137,7 +124,12 @@ func (c *check) see(v uint64, at Place) {
 		})
 		return
 	}
-	c.judge(v, at)
+	if c.tickOf(v) > c.lastTick {
+		c.report.TooLate++
+		c.example(KindLate, at, func() string {
+			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
+		})
+	}
 	w := c.worker(c.workerOf(v))
 	if w == nil {
 		c.report.Unattributed++
@@ -148,29 +140,6 @@ func (c *check) see(v uint64, at Place) {
 		c.example(KindOrder, at, func() string {
 			return fmt.Sprintf("%d follows %d, which worker ID %d made %v later", v, prev, w.WorkerID,
 				c.timeOf(prev).Sub(c.timeOf(v)))
-		})
-	}
-}
-
-// judge checks the worker ID and the time of an ID.
-func (c *check) judge(v uint64, at Place) {
-	if id := c.workerOf(v); id < c.FirstWorker || id > c.LastWorker {
-		c.report.Outside++
-		c.example(KindOutside, at, func() string {
-			return fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, id, c.FirstWorker,
-				c.LastWorker)
-		})
-	}
-	switch tick := c.tickOf(v); {
-	case tick < c.firstTick:
-		c.report.Early++
-		c.example(KindEarly, at, func() string {
-			return fmt.Sprintf("%d was stamped at %s, before %s", v, stamp(c.timeOf(v)), stamp(c.Earliest))
-		})
-	case tick > c.lastTick:
-		c.report.TooLate++
-		c.example(KindLate, at, func() string {
-			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
 		})
 	}
 }
@@ -188,7 +157,7 @@ func (c *check) merge(ctx context.Context) error {
 	err := c.sorter.each(func(v uint64) error {
 		if done++; done%progressEvery == 0 {
 			if c.Progress != nil {
-				c.Progress(StepMerge, done, c.sorter.count)
+				c.Progress("comparing", done, c.sorter.count)
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -244,7 +213,7 @@ func (c *check) locate(ctx context.Context, sources []Source) error {
 		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i] //nolint:gosec // an ID is not negative
 	}
 	sources = slices.DeleteFunc(slices.Clone(sources), func(src Source) bool { return !src.Again })
-	passed := c.count(StepLocate, sources)
+	passed := c.count("finding lines", sources)
 	for _, src := range sources {
 		err := c.Format.read(ctx, src, readers{
 			passed: passed,

@@ -44,17 +44,24 @@ func TestColumn(t *testing.T) {
 func TestBadColumn(t *testing.T) {
 	o := options(t)
 	o.Column = "id"
-	for want, body := range map[string]string{
-		`f.csv: there is no column "id"; the first line names the columns, separated by commas, and ` +
-			`they are ["a" "b"]`: "a,b\n1,2\n",
-		`they are ["1541815603606036480" "x"]`: "1541815603606036480,x\n",
-		`they are ["id;note"]`:                 "id;note\n1;2\n",
-		`columns 1 and 3 are both called "id"`: "id,b,id\n1,2,3\n",
-		`f.csv is empty; the first line of a CSV names its columns, and one has to be "id"`:       "",
-		`f.csv: the first line, which names the columns: parse error on line 1, column 2: bare "`: "a\"b,id\n",
-		`f.csv: the record after line 2: it is longer than 1048576 bytes; is a quote missing?`:    "id,b\n1,2\n2,\"" + strings.Repeat("3,4\n", 1<<20),
-		`f.csv: the first line, which names the columns: it is longer than 1048576 bytes`:         strings.Repeat("x", 2<<20),
+	const head = "f.csv: the first line, which names the columns: "
+	for _, tt := range []struct{ body, want string }{
+		{
+			"a,b\n1,2\n", `f.csv: there is no column "id"; the first line names the columns, separated ` +
+				`by commas, and they are ["a" "b"]`,
+		},
+		{"1541815603606036480,x\n", `they are ["1541815603606036480" "x"]`},
+		{"id;note\n1;2\n", `they are ["id;note"]`},
+		{"id,b,id\n1,2,3\n", `columns 1 and 3 are both called "id"`},
+		{"", `f.csv is empty; the first line of a CSV names its columns, and one has to be "id"`},
+		{"a\"b,id\n", head + `parse error on line 1, column 2: bare "`},
+		{
+			"id,b\n1,2\n2,\"" + strings.Repeat("3,4\n", 1<<20),
+			"f.csv: the record after line 2: it is longer than 1048576 bytes; is a quote missing?",
+		},
+		{strings.Repeat("x", 2<<20), head + "it is longer than 1048576 bytes"},
 	} {
+		body, want := tt.body, tt.want
 		if _, err := Check(t.Context(), []Source{text("f.csv", body)}, o); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %q", err, want)

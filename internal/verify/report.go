@@ -12,12 +12,11 @@ type Report struct {
 	Unreadable int64 // lines that hold no ID
 	Duplicates int64 // IDs that occur more than once
 	Extra      int64 // how often duplicates occur beyond the first time
-	Outside    int64 // IDs that the layout cannot hold, or whose worker IDs are not allowed
-	Early      int64 // IDs stamped before the earliest possible time
+	Outside    int64 // IDs that the layout cannot hold
 	TooLate    int64 // IDs stamped after the latest possible time
 	OutOfOrder int64 // IDs that follow a larger one of the same worker ID in the same source
 	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many.
-	// Order and rate of these are unknown.
+	// The order of these is unknown.
 	Unattributed int64
 
 	Workers  []Worker // in ascending order
@@ -28,8 +27,7 @@ type Report struct {
 
 // OK reports whether nothing is wrong. IDs out of order are wrong only if ordered is true.
 func (r *Report) OK(ordered bool) bool {
-	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.Early == 0 &&
-		r.TooLate == 0 &&
+	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.TooLate == 0 &&
 		(!ordered || r.OutOfOrder == 0)
 }
 
@@ -37,7 +35,6 @@ func (r *Report) OK(ordered bool) bool {
 const (
 	KindUnreadable = "unreadable"
 	KindOutside    = "outside"
-	KindEarly      = "early"
 	KindLate       = "late"
 	KindOrder      = "out of order"
 )
@@ -54,8 +51,6 @@ type Worker struct {
 	WorkerID    int
 	IDs         int64
 	First, Last time.Time // of the lowest and of the highest ID
-	MostATick   int64     // the most different IDs in one tick
-	PerSecond   float64   // IDs a second between First and Last; 0: these are equal
 	Duplicates  int64
 	OutOfOrder  int64
 }

@@ -201,7 +201,7 @@ func (s *sorter) close() error {
 func explain(err error) error {
 	if filesys.DiskFull(err) {
 		return fmt.Errorf("sorting in temporary files: %w; make room, or name a folder on another disk "+
-			"with --temp", err)
+			"in TMPDIR", err)
 	}
 	return fmt.Errorf("sorting in temporary files: %w", err)
 }

@@ -21,13 +21,13 @@ const (
 
 // tracker keeps what is known of each worker ID.
 type tracker struct {
-	layout              core.Layout
-	maxID               uint64
-	firstTick, lastTick int64 // that are possible
-	workers             map[int]*worker
-	recent              *worker // that of the ID before, which is often that of the next one, too
-	source              int     // the number of the source that is read
-	steps               int     // in all workers
+	layout   core.Layout
+	maxID    uint64
+	lastTick int64 // that is possible
+	workers  map[int]*worker
+	recent   *worker // that of the ID before, which is often that of the next one, too
+	source   int     // the number of the source that is read
+	steps    int     // in all workers
 }
 
 // worker is what is known of a worker ID.
@@ -37,7 +37,6 @@ type worker struct {
 	prev              uint64 // the ID before, in the order of the sources
 	source            int    // the number of the source that prev stands in
 	steps             []step // the first ones
-	tick, inTick      int64  // the tick that is counted, and its IDs
 	distinct          int64
 	dupFirst, dupLast uint64 // the lowest and the highest duplicate
 }
@@ -52,13 +51,8 @@ func newTracker(o Options) tracker {
 	if o.Layout == nil {
 		return tracker{}
 	}
-	t := tracker{layout: *o.Layout, maxID: uint64(o.Layout.MaxID()), lastTick: math.MaxInt64, workers: map[int]*worker{}} //nolint:gosec // it is not negative
-	if !o.Earliest.IsZero() {
-		t.firstTick = t.scale().Tick(o.Earliest.UnixMicro())
-		if t.timeOfTick(t.firstTick).Before(o.Earliest) {
-			t.firstTick++
-		}
-	}
+	t := tracker{layout: *o.Layout, lastTick: math.MaxInt64, workers: map[int]*worker{}}
+	t.maxID = uint64(t.layout.MaxID()) //nolint:gosec // it is not negative
 	if !o.Latest.IsZero() {
 		t.lastTick = t.scale().Tick(o.Latest.UnixMicro())
 	}
@@ -93,7 +87,7 @@ func (t *tracker) worker(id int) *worker {
 		if len(t.workers) == maxWorkers {
 			return nil
 		}
-		w = &worker{Worker: Worker{WorkerID: id}, tick: -1}
+		w = &worker{Worker: Worker{WorkerID: id}}
 		t.workers[id] = w
 	}
 	t.recent = w
@@ -128,12 +122,7 @@ func (t *tracker) tally(v uint64, duplicate bool) {
 	if w == nil {
 		return
 	}
-	if tick := t.tickOf(v); tick != w.tick {
-		w.tick, w.inTick = tick, 0
-	}
 	w.distinct++
-	w.inTick++
-	w.MostATick = max(w.MostATick, w.inTick)
 	if !duplicate {
 		return
 	}
@@ -149,9 +138,6 @@ func (t *tracker) all() []*worker {
 	for _, id := range slices.Sorted(maps.Keys(t.workers)) {
 		w := t.workers[id]
 		w.First, w.Last = t.timeOf(w.lowest), t.timeOf(w.highest)
-		if d := w.Last.Sub(w.First).Seconds(); d > 0 {
-			w.PerSecond = float64(w.IDs) / d
-		}
 		out = append(out, w)
 	}
 	return out
