@@ -14,7 +14,9 @@ import (
 
 // Explain adds to an error of a client that works with keys under a prefix what it leaves out. It
 // wraps invalid if trying again cannot help. It may ask the server, for 100 ms at most.
-func Explain(ctx context.Context, client *clientv3.Client, prefix string, invalid, err error) error {
+func Explain(ctx context.Context, client *clientv3.Client, prefix string,
+	invalid, err error,
+) error {
 	if why := denied(err, prefix); why != "" {
 		return fmt.Errorf("%w: %s: %w", invalid, why, err)
 	}
