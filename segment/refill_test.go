@@ -125,8 +125,8 @@ func TestHalfAHold(t *testing.T) {
 	})
 }
 
-// TestWentBack: a store that goes back is not believed, which is said at once, until it is above all
-// that is in use. Meanwhile nothing is taken from it, which would raise it.
+// TestWentBack: a store that goes back is not believed, which is said at once, until it is above
+// all that is in use. Meanwhile nothing is taken from it, which would raise it.
 func TestWentBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(5)
