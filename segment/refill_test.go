@@ -164,6 +164,30 @@ func TestWentBack(t *testing.T) {
 	})
 }
 
+// TestStoreKnowsMore: a store that has handed out more to another sequence of the program, and went
+// back, is asked for no range before it is above that.
+func TestStoreKnowsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := steps(t, 5)
+		store.Intercept(only("take", func(context.Context, string, string, func() error) error {
+			return &segment.WentBackError{Tag: "t", Above: 100}
+		}))
+		wantNext(t, s, 1, 5)
+		_, err := s.Next()
+		wantErr(t, "Next", err, segment.ErrWentBack)
+		store.Intercept(nil)
+		store.Set("t", 50)
+		taken := store.Calls("take")
+		time.Sleep(time.Minute)
+		if calls := store.Calls("take"); calls != taken {
+			t.Errorf("%d ranges were asked for", calls-taken)
+		}
+		store.Set("t", 101)
+		time.Sleep(3 * time.Second)
+		wantNext(t, s, 101, 105)
+	})
+}
+
 // TestRate: a burst needs one refill, and a segment that lasts too long is halved, within Step and
 // MaxStep.
 func TestRate(t *testing.T) {
