@@ -125,30 +125,8 @@ func TestHalfAHold(t *testing.T) {
 	})
 }
 
-// TestRefused: what the store refuses is said at once, and when that is cured it goes on.
-func TestRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, s := steps(t, 5)
-		store.Delete("t")
-		wantNext(t, s, 1, 5)
-		began := time.Now()
-		_, err := s.Next()
-		wantErr(t, "Next", err, segment.ErrUnknownTag)
-		_, err = s.NextContext(t.Context())
-		wantErr(t, "NextContext", err, segment.ErrUnknownTag)
-		if took := time.Since(began); took != 0 {
-			t.Errorf("it took %v", took)
-		}
-		if err := store.Create(t.Context(), segment.Tag{Name: "t", Next: 6, Step: 5}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(3 * time.Second)
-		wantNext(t, s, 6, 20)
-	})
-}
-
-// TestWentBack: a store that goes back is not believed, until it is above all that is in use.
-// Meanwhile nothing is taken from it, which would raise it.
+// TestWentBack: a store that goes back is not believed, which is said at once, until it is above
+// all that is in use. Meanwhile nothing is taken from it, which would raise it.
 func TestWentBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(5)
@@ -159,8 +137,12 @@ func TestWentBack(t *testing.T) {
 		synctest.Wait()
 		store.Set("t", 3)
 		wantNext(t, s, 8, 15)
+		began := time.Now()
 		_, err := s.Next()
 		wantErr(t, "Next", err, segment.ErrWentBack)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the refusal took %v", took)
+		}
 		var back *segment.WentBackError
 		if !errors.As(err, &back) || back.Tag != "t" || back.Above != 15 || back.Got.First != 3 {
 			t.Fatalf("Next: %v", err)
@@ -179,6 +161,30 @@ func TestWentBack(t *testing.T) {
 		if len(told) != 2 || told[0] == nil || told[1] != nil {
 			t.Errorf("OnChange was told %v", told)
 		}
+	})
+}
+
+// TestStoreKnowsMore: a store that has handed out more to another sequence of the program, and went
+// back, is asked for no range before it is above that.
+func TestStoreKnowsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := steps(t, 5)
+		store.Intercept(only("take", func(context.Context, string, string, func() error) error {
+			return &segment.WentBackError{Tag: "t", Above: 100}
+		}))
+		wantNext(t, s, 1, 5)
+		_, err := s.Next()
+		wantErr(t, "Next", err, segment.ErrWentBack)
+		store.Intercept(nil)
+		store.Set("t", 50)
+		taken := store.Calls("take")
+		time.Sleep(time.Minute)
+		if calls := store.Calls("take"); calls != taken {
+			t.Errorf("%d ranges were asked for", calls-taken)
+		}
+		store.Set("t", 101)
+		time.Sleep(3 * time.Second)
+		wantNext(t, s, 101, 105)
 	})
 }
 

@@ -23,7 +23,7 @@ const (
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Driver: "mysql", Title: "the MySQL database",
-		Now: mysqldb.Now, Number: number, Lineage: mysqldb.Lineage,
+		Words: mysqldb.Words, Number: number,
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
 		// A lock is not in the log. Without a binary log others see a transaction before it is on
 		// disk, and the next one that is in the log takes it there.
@@ -31,9 +31,8 @@ func dialect() sqlstore.Dialect {
 		Touch:     "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
 		Shared:    "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Exclusive: "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
-		Insert:    "INSERT IGNORE INTO", Present: "",
-		Series: series,
-		Schema: schema,
+		Series:    series,
+		Schema:    schema,
 		Grants: []string{
 			"SELECT, INSERT, UPDATE ON {namespaces}", "SELECT, INSERT, UPDATE ON {slots}",
 			"SELECT, INSERT, UPDATE ON {format}", "SELECT ON {workers}",

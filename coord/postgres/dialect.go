@@ -11,17 +11,15 @@ import (
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Driver: "postgres", Title: "the PostgreSQL database",
-		Now: pgdb.Now,
+		Words: pgdb.Words,
 		// What is safe on the server's disk. A standby has no such position, and says so.
-		Number:  "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
-		Lineage: pgdb.Lineage,
-		Ticket:  "nextval('{prefix}tickets')",
+		Number: "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
+		Ticket: "nextval('{prefix}tickets')",
 		// which has a number of its own, and is in the log
 		Touch: "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR SHARE",
 		// A row that many have locked together is written by each, and lets nobody wait in line.
 		Shared:    "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
 		Exclusive: "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
-		Insert:    "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
 		Series: func(n int) string {
 			return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1)
 		},

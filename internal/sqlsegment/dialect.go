@@ -27,12 +27,11 @@ type DB interface {
 }
 
 // Dialect is how a database writes things. In its texts {table} and {meta} are the tables,
-// {identity} is Identity; $TAG and the like are literals.
+// {identity} is the lineage; $TAG and the like are literals.
 type Dialect struct {
-	Identity string // expression: which server this is
-	Now      string // expression: microseconds since 1970
-	// Text is a literal, Quote a name, and Plain a text that goes with others in a column.
-	Text, Quote, Plain func(s string) string
+	sqldb.Words
+	// Quote is a name, and Plain a text that goes with others in a column.
+	Quote, Plain func(s string) string
 	// Changed returns statements which make an UPDATE of $TAG that adds $SIZE to {raised}, and return
 	// a row: how many rows that has changed, max_id and step then, and {raised} before.
 	Changed func(update string) []string
@@ -52,9 +51,8 @@ type Dialect struct {
 	// Updated is an expression: seconds since 1970 of the last change. Updates is what sets it in an
 	// UPDATE.
 	Updated, Updates string
-	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one
-	// that replaces the identity and the stamp of such a row.
-	Ignore, Ignored, Replaced string
+	// Replaced ends an INSERT that replaces the identity and the stamp of a row that is there.
+	Replaced string
 	// All ends an UPDATE of all rows, whatever the settings are.
 	All          string
 	Schema, Meta string // statements that make the tables
@@ -91,7 +89,7 @@ func (s *Store) write(text string, v values) string {
 	d := &s.dialect
 	pairs := []string{
 		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
-		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates,
+		"{identity}", d.Lineage, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates,
 		"{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
 		"$ALL", d.Text(s.table.name), "$SCHEMA", d.Text(s.table.schema), "$TABLE", d.Text(s.table.name),
 	}

@@ -213,8 +213,8 @@ func (s *Store) begin(ctx context.Context) (f finding, without, err error) {
 	f, err = s.find(ctx, true)
 	if s.lacks(err) || err == nil && f.base.identity == "" {
 		_, err = s.transact(ctx, true, s.write(s.dialect.Meta, nil),
-			s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+
-				s.dialect.Ignored, nil))
+			s.write(s.dialect.Insert+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+
+				s.dialect.Present, nil))
 		if err == nil || s.db.Class(err) == sqldb.Duplicate || s.db.Class(err) == sqldb.Race {
 			f, err = s.find(ctx, true)
 		}

@@ -28,10 +28,9 @@ type DB interface {
 type Dialect struct {
 	Driver, Title string // of the coordinator
 
-	Now     string // an expression: microseconds since 1970
-	Number  string // an expression: text that tells how many writes there were
-	Lineage string // an expression: text that names the server's history
-	Ticket  string // an expression: the next ticket; 0: there are none
+	sqldb.Words
+	Number string // an expression: text that tells how many writes there were
+	Ticket string // an expression: the next ticket; 0: there are none
 	// Touch is a statement that writes, if only what nobody compares, about the namespace $1 and
 	// its worker ID $2. Its transaction is kept when it is confirmed, and with it all that it has
 	// seen of others, which may be visible before they are kept.
@@ -40,12 +39,10 @@ type Dialect struct {
 	// transaction: who has it shared is not there together with who has it alone.
 	Shared, Exclusive string
 
-	Insert  string // begins a statement that inserts the rows which are not there yet
-	Present string // ends it
-	Series  func(n int) string
-	Schema  []string // makes the tables and the view
-	Grants  []string // the rights that a user needs on them: what follows GRANT, without the user
-	Risks   []sqldb.Risk
+	Series func(n int) string
+	Schema []string // makes the tables and the view
+	Grants []string // the rights that a user needs on them: what follows GRANT, without the user
+	Risks  []sqldb.Risk
 }
 
 // riskRows are the rows of the risks that a server has.

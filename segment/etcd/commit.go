@@ -17,7 +17,7 @@ import (
 )
 
 // firstPause is how long a call waits at most after its first conflict. It is twice as long after
-// each more, up to 64 ms: of many who try at once one is done in each round trip, and the others
+// each more, up to 256 ms: of many who try at once one is done in each round trip, and the others
 // make room for each other.
 const firstPause = time.Millisecond
 
@@ -51,7 +51,7 @@ func (s *Store) change(ctx context.Context, tag string, anywhere bool,
 		}
 		known = false
 		select {
-		case <-time.After(rand.N(firstPause << min(conflicts, 6))):
+		case <-time.After(rand.N(firstPause << min(conflicts, 8))):
 		case <-ctx.Done(): // which ends the reading
 		}
 	}

@@ -47,7 +47,7 @@ func TestCrowd(t *testing.T) {
 	}
 	running.Wait()
 	firsts.Check(t)
-	if n, most := requests.Load(), int64(7*takers*each); n > most {
+	if n, most := requests.Load(), int64(10*takers*each); n > most {
 		t.Errorf("%d takes were %d requests; want %d at most", takers*each, n, most)
 	}
 	wantTake(t, store(t, server, Options{}), "a", 1+10*takers*each)

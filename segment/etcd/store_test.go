@@ -159,9 +159,10 @@ func TestOtherCluster(t *testing.T) {
 // advanced, by somebody else as well.
 func TestWentBack(t *testing.T) {
 	s := etcdtest.Start(t)
-	st := store(t, s, Options{})
+	st, other := store(t, s, Options{}), store(t, s, Options{})
 	create(t, st, "a")
 	wantTake(t, st, "a", 1)
+	wantTake(t, other, "a", 11)
 	st.mu.Lock()
 	for id := range st.highest {
 		st.highest[id] += 1000 // as if it had seen later ones
@@ -170,7 +171,7 @@ func TestWentBack(t *testing.T) {
 	for range 3 {
 		wantChanged(t, st, "a")
 	}
-	if err := store(t, s, Options{}).Advance(within(t), "a", 900); err != nil {
+	if err := other.Advance(within(t), "a", 900); err != nil {
 		t.Fatal(err)
 	}
 	wantTake(t, st, "a", 900)
@@ -200,6 +201,22 @@ func TestDamaged(t *testing.T) {
 	damage := segment.CheckNext("negative", where, -5, 1<<63-1)
 	if err == nil || err.Error() != damage.Error() || k.get(t, "negative").Next != -5 {
 		t.Errorf("Take of a negative number after a failover: %v", err)
+	}
+}
+
+// TestMended: a step that somebody has mended counts, also for who has stored the tag last, with a
+// step of his own.
+func TestMended(t *testing.T) {
+	s := etcdtest.Start(t)
+	st, k := store(t, s, Options{}), keys{s.Client(t)}
+	create(t, st, "a")
+	k.set(t, "a", func(r *record) { r.Step = 0 })
+	wantTake(t, st, "a", 1)
+	if err := store(t, s, Options{}).SetStep(within(t), "a", 5); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := st.Take(within(t), "a", 0); r.Len() != 5 || err != nil {
+		t.Errorf("Take of a step that was mended: %v, %v", r, err)
 	}
 }
 

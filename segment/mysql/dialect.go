@@ -11,11 +11,9 @@ import (
 // dialect is that of MySQL and MariaDB.
 func dialect() sqlsegment.Dialect {
 	return sqlsegment.Dialect{
-		Identity: mysqldb.Lineage,
-		Now:      mysqldb.Now,
-		Text:     mysqldb.Text,
-		Quote:    func(name string) string { return "`" + name + "`" },
-		Plain:    plain,
+		Words: mysqldb.Words,
+		Quote: func(name string) string { return "`" + name + "`" },
+		Plain: plain,
 		Changed: func(update string) []string {
 			return []string{update, "SELECT ROW_COUNT(), MAX(max_id), MAX(step), LAST_INSERT_ID() FROM " +
 				"{table} WHERE biz_tag = $TAG"}
@@ -28,7 +26,6 @@ func dialect() sqlsegment.Dialect {
 		Types: "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") +
 			" FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
 		Updated:  "UNIX_TIMESTAMP(update_time)",
-		Ignore:   "INSERT IGNORE INTO",
 		Replaced: "ON DUPLICATE KEY UPDATE identity = VALUES(identity), stamp = VALUES(stamp)",
 		All:      "LIMIT 9223372036854775807", // for safe updates
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) NOT NULL DEFAULT '', max_id " +

@@ -11,11 +11,9 @@ import (
 // dialect is that of PostgreSQL.
 func dialect() sqlsegment.Dialect {
 	return sqlsegment.Dialect{
-		Identity: pgdb.Lineage,
-		Now:      pgdb.Now,
-		Text:     pgdb.Text,
-		Quote:    func(name string) string { return `"` + name + `"` },
-		Plain:    func(text string) string { return "(" + text + ")::text" },
+		Words: pgdb.Words,
+		Quote: func(name string) string { return `"` + name + `"` },
+		Plain: func(text string) string { return "(" + text + ")::text" },
 		Changed: func(update string) []string {
 			return []string{"WITH changed AS (" + update + " RETURNING max_id, step) SELECT COUNT(*), " +
 				"MAX(max_id), MAX(step), MAX(max_id - $SIZE) FROM changed"}
@@ -28,8 +26,6 @@ func dialect() sqlsegment.Dialect {
 			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped AND attrelid = " + oid,
 		Updated:  "extract(epoch FROM update_time)::bigint",
 		Updates:  ", update_time = now()",
-		Ignore:   "INSERT INTO",
-		Ignored:  "ON CONFLICT DO NOTHING",
 		Replaced: "ON CONFLICT (name) DO UPDATE SET identity = excluded.identity, stamp = excluded.stamp",
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT " +
 			"NULL DEFAULT 1, step integer NOT NULL, description varchar(256), " +

@@ -23,6 +23,9 @@ const (
 	Lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
 )
 
+// Words are those of both.
+var Words = sqldb.Words{Now: Now, Lineage: Lineage, Insert: "INSERT IGNORE INTO", Text: Text}
+
 // Risks are the settings with which a server may lose what it has confirmed.
 var Risks = []sqldb.Risk{{
 	// MariaDB writes more often with 3

@@ -26,6 +26,11 @@ const (
 	timeline = "substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8)"
 )
 
+// Words are those of PostgreSQL.
+var Words = sqldb.Words{
+	Now: Now, Lineage: Lineage, Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING", Text: Text,
+}
+
 // Risks are the settings with which a server may lose what it has confirmed.
 var Risks = []sqldb.Risk{{
 	Name: "fsync", If: "current_setting('fsync') = 'off'",
