@@ -1,8 +1,6 @@
 package client_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -73,31 +71,6 @@ func TestOrder(t *testing.T) {
 			work.Wait()
 		})
 	}
-}
-
-// TestNotRefusedAnyMore: a caller who gives up while servers say nothing hears of that, and not of
-// a refusal before.
-func TestNotRefusedAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPaced(0)
-		p.set(0, 0)
-		c := network{"a": p}.client(t, client.Options{Prefetch: 10}, "a")
-		if _, err := c.Next(); !errors.Is(err, client.ErrRefused) {
-			t.Fatalf("%v", err)
-		}
-		time.Sleep(time.Second) // until it is asked again
-		p.set(1000, time.Hour)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := c.NextContext(ctx); !errors.Is(err, client.ErrUnavailable) ||
-			errors.Is(err, client.ErrRefused) {
-			t.Errorf("%v", err)
-		}
-		p.set(1000, 0)
-		if _, err := c.Next(); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
-	})
 }
 
 // TestMostFrozen: while one server of three answers and the others say nothing, all callers but the
