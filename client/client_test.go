@@ -151,7 +151,8 @@ func TestRefused(t *testing.T) {
 		says  string
 	}{
 		{
-			nil, client.Options{Generator: "none", Timeout: time.Minute},
+			nil,
+			client.Options{Generator: "none", Timeout: time.Minute},
 			"404 Not Found: there is no such generator; known are: default",
 		},
 		{&page, patient, "is this a server of unalike?"},

@@ -24,7 +24,6 @@ type slow struct {
 
 	mu    sync.Mutex
 	asked []uint32
-	last  uint32 // of the last request
 }
 
 // ServeHTTP implements http.Handler.
@@ -34,7 +33,7 @@ func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var req unalikev1.GenerateRequest
 	_ = proto.Unmarshal(body, &req)
 	s.mu.Lock()
-	s.asked, s.last = append(s.asked, req.Count), req.Count
+	s.asked = append(s.asked, req.Count)
 	most := s.most
 	s.mu.Unlock()
 	if req.Count > most {

@@ -104,8 +104,8 @@ func (g *Groups) Ready(ctx context.Context) error {
 // today is the first day of the group that the clock is in.
 func (g *Groups) today() time.Time { return g.period.first(time.Now().In(g.zone)) }
 
-// Health returns a snapshot of the present group, as [Sequence.Health] does; ok is false if there is
-// none yet.
+// Health returns a snapshot of the present group, as [Sequence.Health] does; ok is false if there
+// is none yet.
 func (g *Groups) Health() (h Health, ok bool) {
 	if p := g.cur.Load(); p != nil {
 		return p.Health(), true

@@ -110,7 +110,10 @@ func (coded) WrapStreamingClient(call connect.StreamingClientFunc) connect.Strea
 
 // code returns an error with a code, unless it has one already.
 func (s *Server) code(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*connect.Error](err); ok || err == nil {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*connect.Error](err); ok {
 		return err
 	}
 	r := requestOf(ctx)
