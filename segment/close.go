@@ -29,6 +29,7 @@ func (s *Sequence) end(why error) bool {
 		return false
 	}
 	s.ended = why
+	s.setBack(false)
 	s.cur.Store(s.shut())
 	if s.aging != nil {
 		s.aging.Stop()

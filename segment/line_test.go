@@ -1,6 +1,9 @@
 package segment_test
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
 // TestLine: those who wait are served in the order in which they came, with small and large runs
@@ -122,6 +126,64 @@ func TestChangedStep(t *testing.T) {
 		}
 		if n := store.Calls("tag"); n > 7 {
 			t.Errorf("the tag was read %d times in six minutes", n)
+		}
+	})
+}
+
+// TestSetBackCost: a thousand tags that were set back cost the store at most 50 rows a second, and
+// are all back within a minute after they were advanced.
+func TestSetBackCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tags, lasts = 1000, 2 * time.Minute
+		store := segmenttest.NewFake()
+		setAll := func(next int64) {
+			for i := range tags {
+				store.Set(fmt.Sprint(i), next)
+			}
+		}
+		for i := range tags {
+			tag := segment.Tag{Name: fmt.Sprint(i), Next: 1, Step: 10}
+			if err := store.Create(t.Context(), tag); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := set(t, store, segment.Config{MaxStep: 10, Logger: slog.New(slog.DiscardHandler)})
+		spend := func() (failed int) {
+			for _, tag := range s.Tags() {
+				q, err := s.Sequence(t.Context(), tag)
+				for i := 0; i < 30 && err == nil; i++ {
+					_, err = q.TryNext()
+				}
+				if errors.Is(err, segment.ErrWentBack) {
+					failed++
+				}
+				synctest.Wait()
+			}
+			return failed
+		}
+		for _, tag := range s.Tags() {
+			if _, err := s.Fill(t.Context(), tag, make([]int64, 45)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		setAll(1)
+		spend()
+		spend()
+		if n := spend(); n != tags {
+			t.Errorf("%d of %d tags say that they went back", n, tags)
+		}
+		lists, looks := store.Calls("tags"), store.Calls("tag")
+		time.Sleep(lasts)
+		looks = store.Calls("tag") - looks
+		rows := (store.Calls("tags")-lists)*tags + looks
+		if most := int(50 * lasts.Seconds()); looks == 0 || rows > most {
+			t.Errorf("%d tags and %d rows were read in %v; want %d at most", looks, rows, lasts, most)
+		}
+		setAll(10_000)
+		time.Sleep(time.Minute)
+		if n := spend(); n != 0 {
+			t.Errorf("%d of %d tags are not back a minute after they were advanced", n, tags)
 		}
 	})
 }

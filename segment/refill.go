@@ -17,6 +17,9 @@ const (
 	lastPause  = 500 * time.Millisecond
 	// refusedPause is the last one after a refusal: somebody has to do something.
 	refusedPause = 2 * time.Second
+	// lookPause is how much time passes, about, between two looks at the tags of a store that went
+	// back, of which there may be thousands.
+	lookPause = 50 * time.Millisecond
 )
 
 // need starts a refill unless one is under way or the next segment is there.
@@ -61,11 +64,14 @@ func (s *Sequence) refilled() {
 func (s *Sequence) pause(attempt int) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	longest := lastPause
-	if refused(s.failure) {
-		longest = refusedPause
+	growing := firstPause << min(attempt, 10)
+	switch {
+	case s.back:
+		return max(refusedPause, lookPause*time.Duration(s.backs.Load()))
+	case refused(s.failure):
+		return min(growing, refusedPause)
 	}
-	return min(firstPause<<min(attempt, 10), longest)
+	return min(growing, lastPause)
 }
 
 // fetch takes a range from the store.
@@ -141,6 +147,17 @@ func (s *Sequence) nextStep() int64 {
 	return f.step
 }
 
+// setBack notes whether the store went back. The lock is held.
+func (s *Sequence) setBack(back bool) {
+	switch {
+	case back && !s.back:
+		s.backs.Add(1)
+	case s.back && !back:
+		s.backs.Add(-1)
+	}
+	s.back = back
+}
+
 // finish notes what an attempt gave, and wakes those who wait. It reports whether that was the last
 // one.
 func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
@@ -152,7 +169,7 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	if went {
 		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
 	}
-	s.back = err != nil && (s.back || went)
+	s.setBack(err != nil && s.ended == nil && (s.back || went))
 	f := &s.figures
 	// before the first one, New says it
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0

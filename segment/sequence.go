@@ -21,19 +21,21 @@ type Sequence struct {
 	cfg   Config
 
 	mu        sync.Mutex
-	next      *span       // the next segment; nil: there is none
-	idle      bool        // what was held was given back, as nobody asked for it
-	refilling bool        // a refill is under way
-	line      list.List   // of *waiter; nobody waits while there is a number
-	failure   error       // of the last attempt to refill; nil: it succeeded
-	ended     error       // what calls return since the end; nil: it has not ended
-	top       int64       // every number that was handed out or is held is at or below it
-	known     bool        // top is known
-	back      bool        // a range was refused, and none is taken before the store is above top
-	telling   bool        // announce is under way
-	untold    bool        // something has changed since that has looked
-	aging     *time.Timer // until the present segment is too old; nil: it does not age
-	figures   figures
+	next      *span     // the next segment; nil: there is none
+	idle      bool      // what was held was given back, as nobody asked for it
+	refilling bool      // a refill is under way
+	line      list.List // of *waiter; nobody waits while there is a number
+	failure   error     // of the last attempt to refill; nil: it succeeded
+	ended     error     // what calls return since the end; nil: it has not ended
+	top       int64     // every number that was handed out or is held is at or below it
+	known     bool      // top is known
+	back      bool      // a range was refused, and none is taken before the store is above top
+	// how many sequences there are of which that is so, of those that share a store
+	backs   *atomic.Int64
+	telling bool        // announce is under way
+	untold  bool        // something has changed since that has looked
+	aging   *time.Timer // until the present segment is too old; nil: it does not age
+	figures figures
 
 	stop    chan struct{}   // closed when the sequence ends
 	life    context.Context // of calls to the store
@@ -86,7 +88,10 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 
 // newSequence returns a sequence that has no segment yet.
 func newSequence(store Store, tag string, cfg Config) *Sequence {
-	s := &Sequence{store: store, tag: tag, cfg: cfg, stop: make(chan struct{})}
+	s := &Sequence{
+		store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
+		stop: make(chan struct{}),
+	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
 	return s

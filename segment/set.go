@@ -32,6 +32,7 @@ type Set struct {
 	all   atomic.Pointer[map[string]*Sequence]
 	store Store
 	cfg   Config
+	backs atomic.Int64 // see Sequence
 
 	mu      sync.Mutex
 	refresh *refresh         // the next reading of the list

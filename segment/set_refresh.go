@@ -94,6 +94,7 @@ func (s *Set) reload(ctx context.Context) error {
 // begin returns the sequence of a new tag, above what it has had if it is one that was deleted.
 func (s *Set) begin(tag string) *Sequence {
 	q := newSequence(s.store, tag, s.cfg)
+	q.backs = &s.backs
 	q.top, q.known = s.ends[tag] //mutant:retag
 	delete(s.ends, tag)
 	return q
