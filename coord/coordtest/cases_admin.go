@@ -153,11 +153,7 @@ func adminInit(s *suite) {
 	}
 	other := s.space()
 	other.Fingerprint = layoutB
-	err = o.Init(s.ctx(), other)
-	if mismatch, ok := errors.AsType[*coord.LayoutMismatchError](err); !ok ||
-		mismatch.Stored != layoutA || mismatch.Wanted != layoutB {
-		s.Fatalf("Init with another layout: %v; want a LayoutMismatchError with both", err)
-	}
+	s.wantMismatch("Init with another layout", o.Init(s.ctx(), other))
 	s.wantErr("Init with nothing", o.Init(s.ctx(), coord.Space{}), coord.ErrInvalid)
 	floor := s.now + s.horizon/2
 	s.quarantine(o, floor, floor)

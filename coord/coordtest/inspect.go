@@ -26,9 +26,6 @@ type Call struct {
 	Err     error       // if Applied
 }
 
-// record is an entry that is still being written to.
-type record struct{ Call }
-
 // Slot is what a [Fake] stores for a worker ID.
 type Slot struct {
 	Token      string // of the holder; empty: nobody holds it
@@ -45,8 +42,8 @@ func (f *Fake) Calls() []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make([]Call, len(f.calls))
-	for i, r := range f.calls {
-		out[i] = r.Call
+	for i, c := range f.calls {
+		out[i] = *c
 	}
 	return out
 }
@@ -63,10 +60,7 @@ func (f *Fake) Count(op Op) int { return len(f.CallsOf(op)) }
 func (f *Fake) Slot(worker int) Slot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sl := f.space.slots[worker]
-	if sl == nil {
-		return Slot{}
-	}
+	sl := f.space.slot(worker)
 	return Slot{
 		Token: sl.token, Identity: sl.identity, Holder: sl.holder, Generation: sl.generation,
 		NotBefore: sl.from, NotAfter: sl.stored, LeaseEnd: time.UnixMicro(sl.leaseEnd),
@@ -109,10 +103,9 @@ func (f *Fake) RaiseFloor(tick int64) {
 func (f *Fake) Expire(worker int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if sl := f.space.slots[worker]; sl != nil {
-		sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
-		f.notifyLost(sl.token)
-	}
+	sl := f.space.slot(worker)
+	sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
+	f.notifyLost(sl.token)
 }
 
 // Steal gives a worker ID to somebody else, by the rules, as if its lease had
@@ -122,24 +115,17 @@ func (f *Fake) Expire(worker int) {
 func (f *Fake) Steal(worker int) coord.Grant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.space
-	sl := s.slots[worker]
-	if sl == nil {
-		sl = &slot{req: coord.Request{LastTick: math.MaxInt64}}
-		s.slots[worker] = sl
-	}
+	sl := f.space.slot(worker)
 	f.notifyLost(sl.token)
-	horizon := sl.req.Until - sl.req.Now
 	now := sl.req.Now
 	if sl.req.Scale.Unit > 0 {
 		now = sl.req.Scale.Tick(f.cfg.Clock.UnixMicro())
 	}
-	sl.generation = s.rules.next(sl.generation)
+	sl.generation++
 	sl.token = fmt.Sprintf("thief-%d-%d", worker, sl.generation)
 	sl.identity, sl.holder = "", "thief"
-	sl.from = s.rules.opens(*sl, s.floor, now)
-	until := max(sl.from, s.rules.clamp(now+horizon, sl.req.LastTick))
-	sl.stored = s.rules.stores(sl.stored, until)
+	sl.from = f.space.opens(sl)
+	sl.stored = max(sl.from, min(now+sl.req.Until-sl.req.Now, sl.req.LastTick))
 	sl.leaseEnd = math.MaxInt64
 	return sl.grant(worker)
 }

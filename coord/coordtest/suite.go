@@ -206,6 +206,13 @@ func (s *suite) ctx() context.Context {
 	return ctx
 }
 
+// holder returns a participant that has been granted the only worker ID it asks for.
+func (s *suite) holder() (party, coord.Grant) {
+	s.Helper()
+	p := s.client(1)
+	return p, s.acquire(p)
+}
+
 // acquire acquires with a new token; it must succeed.
 func (s *suite) acquire(p party) coord.Grant {
 	s.Helper()
@@ -285,9 +292,16 @@ func (s *suite) wantFull(what string, p party) {
 // wantSame checks that two grants say the same; the handle is the driver's own.
 func (s *suite) wantSame(what string, got, want coord.Grant) {
 	s.Helper()
-	got.Handle, want.Handle = nil, nil
-	if got != want {
+	if got, want = withoutHandle(got), withoutHandle(want); got != want {
 		s.Fatalf("%s: %v; want %v", what, got, want)
+	}
+}
+
+// wantWindow checks the window of g.
+func (s *suite) wantWindow(what string, g coord.Grant, from, until int64) {
+	s.Helper()
+	if g.NotBefore != from || g.NotAfter != until {
+		s.Fatalf("%s: %v; want the window (%d, %d]", what, g, from, until)
 	}
 }
 
@@ -300,4 +314,20 @@ func (s *suite) wantAfter(what string, g, predecessor coord.Grant, tick int64) {
 	if g.Generation <= predecessor.Generation {
 		s.Fatalf("%s: %v has no higher generation than %v", what, g, predecessor)
 	}
+}
+
+// wantNext acquires the only worker ID after g, of which all up to a tick may be used.
+func (s *suite) wantNext(what string, g coord.Grant, tick int64) coord.Grant {
+	s.Helper()
+	next := s.acquire(s.client(1))
+	s.wantAfter("Acquire after "+what, next, g, tick)
+	return next
+}
+
+// wantOut checks that a grant can neither be renewed nor released.
+func (s *suite) wantOut(who string, p party, g coord.Grant) {
+	s.Helper()
+	_, err := p.Renew(s.ctx(), g, s.now+3*s.horizon)
+	s.wantErr("Renew by "+who, err, coord.ErrLeaseLost)
+	s.wantErr("Release by "+who, p.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
 }
