@@ -132,9 +132,9 @@ func (s *suite) acquireAs(p party, identity string, openBy int64) coord.Grant {
 }
 
 // wantOther checks that g has another worker ID than one whose window reaches into the future.
-func (s *suite) wantOther(g, late coord.Grant) {
+func (s *suite) wantOther(g, other coord.Grant) {
 	s.Helper()
-	if g.WorkerID == late.WorkerID {
+	if g.WorkerID == other.WorkerID {
 		s.Fatalf("%v opens late and was granted all the same, with the other worker ID free", g)
 	}
 }

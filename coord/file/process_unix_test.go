@@ -3,9 +3,7 @@
 package file
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,21 +17,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
-
-// stopInside locks a file, and is stopped inside the lock until somebody lets it go on.
-func stopInside(path string) {
-	l, err := filelock.Lock(path)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("locked")
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	l.Unlock()
-}
 
 // becomeNobody gives up the rights of root.
 func becomeNobody() error {
@@ -159,31 +144,6 @@ func TestKillAll(t *testing.T) {
 		}
 	}
 	t.Logf("%d IDs", len(seen))
-}
-
-// TestStoppedInsideTheLock: the others name the process that is stopped, and go on when it does.
-func TestStoppedInsideTheLock(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ids")
-	child := drivertest.StartChild(t, childLock+"="+path+".lock")
-	child.Line(t)
-	c, err := open(path, Options{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err = c.Acquire(ctx, request(4))
-	if want := fmt.Sprintf("%s.lock is locked by process %d; if that process is stopped, let it go "+
-		"on or end it", path, child.PID()); !errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), want) {
-		t.Errorf("error is %v; want %q", err, want)
-	}
-	if err := syscall.Kill(child.PID(), syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	drivertest.MustAcquire(t, c, request(4))
 }
 
 // TestPermissionDenied needs a process of its own, because nothing is denied to root, who may run

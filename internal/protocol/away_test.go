@@ -174,39 +174,3 @@ func TestCallersClockCounts(t *testing.T) {
 		}
 	})
 }
-
-// TestFloorThatIsTooFar: a wrong clock has raised the floor. Nothing is granted above it, and the
-// errors say what lowers it; then service is back.
-func TestFloorThatIsTooFar(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		server, far := memstore.NewServer("a"), &shifted{}
-		wrong, _ := tap(t, server, far)
-		p := process(t, server)
-		held := mustAcquire(t, p, within("held", coord.Range{First: 2, Count: 1}))
-		g := mustAcquire(t, wrong, within("g", coord.Range{Count: 1}))
-		restore := server.Snapshot()
-		g = mustRenew(t, wrong, g, 1)
-		restore()
-		far.by = 24 * time.Hour
-		if _, err := wrong.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
-			t.Fatal(err)
-		}
-		far.by = 0
-		_, renewed := p.Renew(t.Context(), held, held.NotAfter+1)
-		_, acquired := p.Acquire(t.Context(), within("new", coord.Range{First: 3, Count: 1}))
-		for _, err := range []error{renewed, acquired} {
-			if !errors.Is(err, coord.ErrQuarantined) ||
-				!strings.Contains(err.Error(), "'unalike quarantine --lower'") {
-				t.Errorf("under a floor that is a day ahead: %v", err)
-			}
-		}
-		if _, err := p.Lower(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(3 * time.Minute)
-		h := mustAcquire(t, p, within("new", coord.Range{First: 3, Count: 1}))
-		if h.NotBefore > wants("").Now {
-			t.Errorf("after it was lowered: %v", h)
-		}
-	})
-}

@@ -1,10 +1,6 @@
 package protocol
 
 import (
-	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,8 +45,12 @@ func TestModelNamesCode(t *testing.T) {
 	}
 }
 
-// declared returns the files of a folder and what they declare: functions, types, and
-// methods with and without their type.
+// declarations are what a Go or Lua file declares: functions, types, and methods.
+var declarations = regexp.MustCompile(
+	`(?m)^(?:func (?:\(\w* ?\*?(\w+)(?:\[\w+\])?\) )?|type |(?:local )?function )(\w+)(?:\[|\(| )`)
+
+// declared returns the files of a folder and what they declare: methods with and without their
+// type.
 func declared(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -60,48 +60,13 @@ func declared(t *testing.T, dir string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range files {
 		names[filepath.Base(path)] = true
-		switch filepath.Ext(path) {
-		case ".lua":
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range regexp.MustCompile(`function (\w+)\(`).FindAllSubmatch(b, -1) {
-				names[string(bytes.TrimSpace(m[1]))] = true
-			}
-		case ".go":
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range f.Decls {
-				declare(names, d)
-			}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // a folder
+		}
+		for _, m := range declarations.FindAllStringSubmatch(string(b), -1) {
+			names[m[2]], names[m[1]+"."+m[2]] = true, true
 		}
 	}
 	return names
-}
-
-// declare adds what a declaration declares to names.
-func declare(names map[string]bool, d ast.Decl) {
-	switch d := d.(type) {
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			if s, ok := s.(*ast.TypeSpec); ok {
-				names[s.Name.Name] = true
-			}
-		}
-	case *ast.FuncDecl:
-		names[d.Name.Name] = true
-		if d.Recv == nil {
-			return
-		}
-		of := d.Recv.List[0].Type
-		if star, ok := of.(*ast.StarExpr); ok {
-			of = star.X
-		}
-		if of, ok := of.(*ast.Ident); ok {
-			names[of.Name+"."+d.Name.Name] = true
-		}
-	}
 }
