@@ -39,11 +39,18 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-func TestFakeLosesRequestsAndReplies(t *testing.T) {
+// inBubble runs a test in a bubble, with a participant that holds worker ID 0 until tick 100.
+func inBubble(t *testing.T, test func(t *testing.T, f *Fake, c *FakeClient, g coord.Grant)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFake(FakeConfig{})
 		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
+		test(t, f, c, mustAcquire(t, c, ask("a", 1, 0)))
+	})
+}
+
+func TestFakeLosesRequestsAndReplies(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *Fake, c *FakeClient, g coord.Grant) {
 		f.LoseRequests(Renew, 1)
 		f.LoseReplies(Renew, 1)
 		for _, want := range []int64{100, 300} {
@@ -60,10 +67,7 @@ func TestFakeLosesRequestsAndReplies(t *testing.T) {
 }
 
 func TestFakeDelays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
+	inBubble(t, func(t *testing.T, f *Fake, c *FakeClient, g coord.Grant) {
 		f.DelayReplies(Renew, 2*time.Second, 1)
 		start := time.Now()
 		if _, err := c.Renew(t.Context(), g, 200); err != nil || time.Since(start) != 2*time.Second {
@@ -87,10 +91,7 @@ func TestFakeDelays(t *testing.T) {
 }
 
 func TestFakeReordersAndReplays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
+	inBubble(t, func(t *testing.T, f *Fake, c *FakeClient, g coord.Grant) {
 		held := f.HoldBack(Renew, 1)
 		first := make(chan coord.Grant)
 		go func() {
@@ -120,10 +121,7 @@ func TestFakeReordersAndReplays(t *testing.T) {
 }
 
 func TestFakeOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
+	inBubble(t, func(t *testing.T, f *Fake, c *FakeClient, g coord.Grant) {
 		f.Outage(true)
 		time.AfterFunc(time.Second, func() { f.Outage(false) })
 		if _, err := c.Renew(within(t, 3*time.Second), g, 200); !errors.Is(err,

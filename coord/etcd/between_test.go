@@ -98,11 +98,8 @@ func TestBetween(t *testing.T) {
 				},
 				RaiseFloor: func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
 			},
-			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
+			Before: func(c coord.Coordinator, n int, act func()) func() bool {
 				return interrupters[c].before(n, act)
-			},
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
-				return interrupters[c].before(n, nil)
 			},
 			Lose: func(tb testing.TB) func() { tb.Helper(); return rollBack(tb, server) },
 		}

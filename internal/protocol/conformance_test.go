@@ -80,13 +80,8 @@ func TestBetween(t *testing.T) {
 				stores[c] = st
 				return c
 			}),
-			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
-				return before(c, n, act)
-			},
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
-				return before(c, n, nil)
-			},
-			Lose: func(testing.TB) func() { return server.Snapshot() },
+			Before: before,
+			Lose:   func(testing.TB) func() { return server.Snapshot() },
 		}
 	})
 }
