@@ -12,7 +12,7 @@ import (
 
 // operatorsOf makes a harness of the portable coordinator over a store in memory, of
 // which wrong changes something.
-func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) administered) func() Harness {
+func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) coord.Coordinator) func() Harness {
 	t.Helper()
 	return func() Harness {
 		server := memstore.NewServer("a")
@@ -73,17 +73,17 @@ func (lowers) Lower(context.Context) (time.Time, error) { return time.Time{}, ni
 // TestAdminFindsMutants runs each mutant through the case that is there for it, which
 // must fail; what is right passes.
 func TestAdminFindsMutants(t *testing.T) {
-	mutants := map[string]func(c *protocol.Coordinator) administered{
-		"Init":            func(c *protocol.Coordinator) administered { return inits{c} },
-		"Inspect":         func(c *protocol.Coordinator) administered { return shows{c} },
-		"Quarantine":      func(c *protocol.Coordinator) administered { return raises{c} },
-		"MaxHorizon":      func(c *protocol.Coordinator) administered { return drops{c} },
-		"NamespaceClosed": func(c *protocol.Coordinator) administered { return waits{c} },
-		"Lower":           func(c *protocol.Coordinator) administered { return lowers{c} },
-		"Retire":          func(c *protocol.Coordinator) administered { return keeps{c} },
-		"List":            func(c *protocol.Coordinator) administered { return hides{c} },
+	mutants := map[string]func(c *protocol.Coordinator) coord.Coordinator{
+		"Init":            func(c *protocol.Coordinator) coord.Coordinator { return inits{c} },
+		"Inspect":         func(c *protocol.Coordinator) coord.Coordinator { return shows{c} },
+		"Quarantine":      func(c *protocol.Coordinator) coord.Coordinator { return raises{c} },
+		"MaxHorizon":      func(c *protocol.Coordinator) coord.Coordinator { return drops{c} },
+		"NamespaceClosed": func(c *protocol.Coordinator) coord.Coordinator { return waits{c} },
+		"Lower":           func(c *protocol.Coordinator) coord.Coordinator { return lowers{c} },
+		"Retire":          func(c *protocol.Coordinator) coord.Coordinator { return keeps{c} },
+		"List":            func(c *protocol.Coordinator) coord.Coordinator { return hides{c} },
 	}
-	right := func(c *protocol.Coordinator) administered { return c }
+	right := func(c *protocol.Coordinator) coord.Coordinator { return c }
 	for _, tc := range adminCases {
 		if r := recordCase(t, tc, operatorsOf(t, right)); r.failed || r.skipped {
 			t.Errorf("%s fails, or is skipped, with a coordinator that is right: %v", tc.name, r.messages)

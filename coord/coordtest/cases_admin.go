@@ -18,22 +18,16 @@ func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	}
 }
 
-// administered is a coordinator whose namespace an operator can change and see.
-type administered interface {
-	coord.Coordinator
-	coord.Admin
-}
-
 // operated is a participant that asks for two worker IDs and is an operator too.
 type operated struct {
 	party
-	administered
+	coord.Admin
 }
 
 func (s *suite) operator() operated {
 	s.Helper()
 	p := s.client(2)
-	a, ok := p.Coordinator.(administered)
+	a, ok := p.Coordinator.(coord.Admin)
 	if !ok {
 		s.Fatalf("%T lacks a method of coord.Admin", p.Coordinator)
 	}
@@ -190,7 +184,7 @@ func adminQuarantine(s *suite) {
 		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
 	}
 	s.quarantine(o, s.now, floor)
-	if d, ok := o.party.Coordinator.(coord.Describer); ok {
+	if d, ok := o.Coordinator.(coord.Describer); ok {
 		s.quarantineForALoss(o, d.Describe().Rules.MaxHorizon)
 	}
 }

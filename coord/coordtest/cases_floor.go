@@ -10,26 +10,18 @@ import (
 // floorCases are about rules 2, 7 and 11.
 var floorCases = []testCase{
 	{"FloorHoldsForAcquire", needFloor, func(s *suite) {
-		floor := s.now + s.horizon/2
-		s.h.RaiseFloor(s.TB, floor)
 		p := s.client(2)
 		req := s.request(p)
-		g := s.acquireWith(p, req)
-		if g.NotBefore < floor || g.NotAfter != req.Until {
-			s.Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
-		}
-	}},
-	{"FloorAboveWantedForAcquire", needFloor, func(s *suite) {
-		floor := s.now + 2*s.horizon
-		s.h.RaiseFloor(s.TB, floor)
-		p := s.client(1)
-		g, err := p.Acquire(s.ctx(), s.request(p))
-		switch {
-		case errors.Is(err, coord.ErrQuarantined):
-		case err != nil:
-			s.Fatalf("Acquire below the floor: %v; want an empty window or %v", err, coord.ErrQuarantined)
-		case g.NotBefore < floor || g.NotAfter != g.NotBefore:
-			s.Fatalf("the floor is %d, Acquire granted %v", floor, g)
+		for _, floor := range []int64{s.now + s.horizon/2, s.now + 2*s.horizon} {
+			s.h.RaiseFloor(s.TB, floor)
+			req.Token = rand.Text()
+			g, err := p.Acquire(s.ctx(), req)
+			if err != nil && (floor < req.Until || !errors.Is(err, coord.ErrQuarantined)) {
+				s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, err)
+			}
+			if err == nil && (g.NotBefore < floor || g.NotAfter != max(g.NotBefore, req.Until)) {
+				s.Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
+			}
 		}
 	}},
 	{"FloorAfterLostReply", needFloor, func(s *suite) {

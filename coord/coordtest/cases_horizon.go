@@ -11,7 +11,7 @@ import (
 // a driver has no such namespaces, it refuses, and makes none.
 func adminMaxHorizon(s *suite) {
 	o := s.operator()
-	described, ok := o.party.Coordinator.(coord.Describer)
+	described, ok := o.Coordinator.(coord.Describer)
 	if !ok {
 		s.Skip("skipped: this driver does not say how far windows reach (no coord.Describer)")
 	}
@@ -86,7 +86,7 @@ func (s *suite) longWindows(o operated, horizon time.Duration) {
 	s.release(o.party, crashed, crashed.NotAfter)
 	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed,
 		long.Until)
-	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
+	if r := coord.Describe(o.Coordinator).Rules; r.LongestWindow() != horizon {
 		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
 	}
 }

@@ -81,7 +81,7 @@ var mutants = []mutant{
 	}, Acquire)},
 	{
 		"window from the clock", "WindowSurvivesCrash History FloorHoldsForAcquire " +
-			"FloorAboveWantedForAcquire StickyIdentityAfterAnotherHolder",
+			"StickyIdentityAfterAnotherHolder",
 		after(func(m *made) { m.now.NotBefore = m.req.Now }, Acquire),
 	},
 	{"inclusive lower bound", "WindowSurvivesCrash History", after(func(m *made) {
@@ -104,7 +104,7 @@ var mutants = []mutant{
 	}, Renew)},
 	{
 		"an extension begins where the window ended", "RenewExtends FloorWithinWindowOfRenewal " +
-			"ResumeGoesOn ResumeNeverTrims FloorWithinWindowOfResumption",
+			"ResumeGoesOn FloorWithinWindowOfResumption",
 		after(func(m *made) { m.now.NotBefore = m.old.NotAfter }, Renew, Resume),
 	},
 	{"release raises", "ReleaseNeverRaises", after(func(m *made) {
