@@ -43,7 +43,7 @@ func (s *suite) declared() operated {
 }
 
 func (s *suite) space() coord.Space {
-	return coord.Space{Fingerprint: layoutA, Scale: s.h.Scale, LastTick: lastTick, Capacity: capacity}
+	return coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: lastTick, Capacity: capacity}
 }
 
 func (s *suite) init(o operated) {
@@ -54,14 +54,14 @@ func (s *suite) init(o operated) {
 }
 
 // timeOf is when a tick begins.
-func (s *suite) timeOf(tick int64) time.Time { return time.UnixMicro(s.h.Scale.Micro(tick)).UTC() }
+func timeOf(tick int64) time.Time { return time.UnixMicro(scale.Micro(tick)).UTC() }
 
 // quarantine raises the floor to a tick, from when on it must be at want.
 func (s *suite) quarantine(o operated, tick, want int64) {
 	s.Helper()
-	if floor, err := o.Quarantine(s.ctx(), s.timeOf(tick)); err != nil ||
-		!floor.Equal(s.timeOf(want)) {
-		s.Fatalf("Quarantine until %v: %v, %v; want %v", s.timeOf(tick), floor, err, s.timeOf(want))
+	if floor, err := o.Quarantine(s.ctx(), timeOf(tick)); err != nil ||
+		!floor.Equal(timeOf(want)) {
+		s.Fatalf("Quarantine until %v: %v, %v; want %v", timeOf(tick), floor, err, timeOf(want))
 	}
 }
 
@@ -90,13 +90,13 @@ var adminCases = []testCase{
 		wants(coord.Namespace{Layout: layoutA})
 		s.quarantine(o, lastTick/2, lastTick/2)
 		wants(coord.Namespace{
-			Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1),
-			Base: s.timeOf(lastTick/2 + 1),
+			Layout: layoutA, Floor: timeOf(lastTick/2 + 1),
+			Base: timeOf(lastTick/2 + 1),
 		})
 		s.quarantine(o, lastTick, lastTick)
 		wants(coord.Namespace{
-			Layout: layoutA, Floor: s.timeOf(lastTick + 1),
-			Base: s.timeOf(lastTick + 1), Closed: true,
+			Layout: layoutA, Floor: timeOf(lastTick + 1),
+			Base: timeOf(lastTick + 1), Closed: true,
 		})
 	}},
 	{"Quarantine", 0, adminQuarantine},
@@ -125,8 +125,8 @@ var adminCases = []testCase{
 		asked := s.now + 360*s.horizon
 		for _, want := range []int64{0, asked} {
 			s.quarantine(o, want, want)
-			if floor, err := o.Lower(s.ctx()); err != nil || !floor.Equal(s.timeOf(want)) {
-				s.Fatalf("Lower of the floor at %v, which was asked for: %v, %v", s.timeOf(want), floor, err)
+			if floor, err := o.Lower(s.ctx()); err != nil || !floor.Equal(timeOf(want)) {
+				s.Fatalf("Lower of the floor at %v, which was asked for: %v, %v", timeOf(want), floor, err)
 			}
 		}
 		s.quarantine(o, lastTick, lastTick)
@@ -168,8 +168,8 @@ func adminQuarantine(s *suite) {
 	s.quarantine(o, floor, floor)
 	s.quarantine(o, floor-s.horizon/2, floor)
 	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
-	if q, ok := errors.AsType[*coord.QuarantinedError](err); !ok || q.Until.Before(s.timeOf(floor)) {
-		s.Fatalf("Renew below the floor: %v; want a QuarantinedError until %v", err, s.timeOf(floor))
+	if q, ok := errors.AsType[*coord.QuarantinedError](err); !ok || q.Until.Before(timeOf(floor)) {
+		s.Fatalf("Renew below the floor: %v; want a QuarantinedError until %v", err, timeOf(floor))
 	}
 	req := s.request(o.party)
 	req.Until = floor + 1
@@ -177,7 +177,7 @@ func adminQuarantine(s *suite) {
 		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
 	}
 	for _, far := range []time.Time{
-		s.timeOf(lastTick + 1),
+		timeOf(lastTick + 1),
 		time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		_, err := o.Quarantine(s.ctx(), far)
@@ -279,7 +279,7 @@ func adminList(s *suite) {
 		}
 	}
 	held := slots[0]
-	if held.NotAfter != grants[0].NotAfter || !held.Until.Equal(s.timeOf(held.NotAfter+1)) {
+	if held.NotAfter != grants[0].NotAfter || !held.Until.Equal(timeOf(held.NotAfter+1)) {
 		s.Errorf("the window of %+v; granted was %v", held, grants[0])
 	}
 }

@@ -1,7 +1,6 @@
 package coordtest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -14,8 +13,6 @@ import (
 
 // FakeConfig says what a [Fake] is like. The zero FakeConfig works.
 type FakeConfig struct {
-	// Namespace is the name in errors; empty: "fake".
-	Namespace string
 	// Workers is how many worker IDs there are, from 0 on; 0: as many as the share
 	// of a request.
 	Workers int
@@ -26,31 +23,32 @@ type FakeConfig struct {
 	Rules coord.LeaseRules
 }
 
+// fakeName is the name of its namespace, in errors.
+const fakeName = "fake"
+
 // Fake is a back end in memory, correct by the rules of package coord, with faults
 // that tests ask for. Make participants with [Fake.Client]. All methods are safe
 // for concurrent use and none blocks.
 type Fake struct {
 	cfg FakeConfig
 
-	mu      sync.Mutex
-	space   *space
-	faults  [numOps][]fault
-	outage  *fault
-	calls   []*Call
-	clients int
+	mu     sync.Mutex
+	space  *space
+	faults [numOps][]fault
+	outage *fault
+	calls  []*Call
 	// watchers are the channels of Lost, by token.
 	watchers map[string]chan struct{}
 }
 
 // NewFake returns an empty back end.
 func NewFake(cfg FakeConfig) *Fake {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "fake")
 	if cfg.Clock == nil {
 		cfg.Clock = timeNow{}
 	}
 	return &Fake{
 		cfg: cfg, watchers: map[string]chan struct{}{}, space: &space{
-			name: cfg.Namespace, limit: cfg.Workers, clock: cfg.Clock, slots: map[int]*slot{},
+			limit: cfg.Workers, clock: cfg.Clock, slots: map[int]*slot{},
 		},
 	}
 }
@@ -62,19 +60,15 @@ func (timeNow) UnixMicro() int64 { return time.Now().UnixMicro() }
 
 // Client returns a new participant of the back end.
 func (f *Fake) Client() *FakeClient {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.clients++
-	return &FakeClient{fake: f, number: f.clients, done: make(chan struct{})}
+	return &FakeClient{fake: f, done: make(chan struct{})}
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
 // [coord.Resumer], [coord.Notifier] and [coord.Describer] and is safe for concurrent use.
 type FakeClient struct {
-	fake   *Fake
-	number int
-	once   sync.Once
-	done   chan struct{} // closed by Close
+	fake *Fake
+	once sync.Once
+	done chan struct{} // closed by Close
 }
 
 var (
@@ -148,7 +142,6 @@ func (c *FakeClient) do(ctx context.Context, call Call) (coord.Grant, error) {
 	default:
 	}
 	f := c.fake
-	call.Client = c.number
 	reply := make(chan result, 1)
 	ft := f.arrive(&call, reply)
 	if ft.err != nil {
@@ -206,6 +199,6 @@ func (f *Fake) apply(call *Call) (r result) {
 			delete(f.watchers, call.Grant.Token)
 		}
 	}
-	call.Applied, call.Result, call.Err = true, r.grant, r.err
+	call.Result = r.grant
 	return r
 }

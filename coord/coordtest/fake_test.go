@@ -105,14 +105,11 @@ func TestFakeReordersAndReplays(t *testing.T) {
 			first <- r
 		}()
 		synctest.Wait()
-		if held.Len() != 1 {
-			t.Fatalf("%d requests are held; want 1", held.Len())
-		}
 		if r, err := c.Renew(t.Context(), g, 300); err != nil || r.NotAfter != 300 {
 			t.Fatalf("the second renewal overtakes: %v, %v", r, err)
 		}
 		held.Deliver()
-		if r := <-first; r.NotAfter != 300 || held.Len() != 0 {
+		if r := <-first; r.NotAfter != 300 {
 			t.Fatalf("the first renewal returned %v; want a NotAfter of 300, stored before", r)
 		}
 		acquired := f.CallsOf(Acquire)[0]

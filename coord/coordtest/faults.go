@@ -96,13 +96,6 @@ type Held struct {
 	requests []func()
 }
 
-// Len returns how many requests have been kept back and not delivered yet.
-func (h *Held) Len() int {
-	h.fake.mu.Lock()
-	defer h.fake.mu.Unlock()
-	return len(h.requests)
-}
-
 // Deliver lets the requests reach the back end, in the order in which they were
 // made, whether or not their callers still wait.
 func (h *Held) Deliver() {

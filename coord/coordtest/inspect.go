@@ -11,9 +11,8 @@ import (
 
 // Call is an entry of the log of a [Fake].
 type Call struct {
-	Op     Op
-	Client int       // the number of the participant, from 1 on
-	At     time.Time // when it was made, by the fake's clock
+	Op Op
+	At time.Time // when it was made, by the fake's clock
 
 	Request coord.Request // of Acquire
 	Grant   coord.Grant   // that was passed to Renew, Release or Resume
@@ -21,16 +20,12 @@ type Call struct {
 	Until   int64         // of Renew and Resume
 	Last    int64         // of Release
 
-	Applied bool        // the back end has done it
-	Result  coord.Grant // if Applied: what the back end answered
-	Err     error       // if Applied
+	Result coord.Grant // what the back end has granted; zero: nothing
 }
 
 // Slot is what a [Fake] stores for a worker ID.
 type Slot struct {
-	Token      string // of the holder; empty: nobody holds it
-	Identity   string // of the last holder
-	Holder     string
+	Token      string    // of the holder; empty: nobody holds it
 	Generation uint64    // 0: it was never held
 	NotBefore  int64     // of the last stored piece
 	NotAfter   int64     // stored
@@ -62,7 +57,7 @@ func (f *Fake) Slot(worker int) Slot {
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
 	return Slot{
-		Token: sl.token, Identity: sl.identity, Holder: sl.holder, Generation: sl.generation,
+		Token: sl.token, Generation: sl.generation,
 		NotBefore: sl.from, NotAfter: sl.stored, LeaseEnd: time.UnixMicro(sl.leaseEnd),
 	}
 }

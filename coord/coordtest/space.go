@@ -44,7 +44,6 @@ func (sl *slot) grant(id int) coord.Grant {
 // space is one namespace of the fake. Its methods are the atomic steps of a back
 // end; the fake calls them with its lock held.
 type space struct {
-	name        string
 	limit       int // worker IDs; 0: as many as a request's share has
 	clock       clock.Clock
 	fingerprint string
@@ -68,7 +67,7 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	}
 	if s.fingerprint != "" && s.fingerprint != req.Fingerprint {
 		return coord.Grant{}, &coord.LayoutMismatchError{
-			Namespace: s.name, Stored: s.fingerprint,
+			Namespace: fakeName, Stored: s.fingerprint,
 			Wanted: req.Fingerprint,
 		}
 	}
@@ -105,7 +104,7 @@ func (s *space) choose(req coord.Request) (int, error) {
 	if s.limit > 0 {
 		share.Count = min(share.Count, s.limit-share.First)
 	}
-	e := &coord.NoWorkerIDError{Namespace: s.name, Capacity: max(share.Count, 0)}
+	e := &coord.NoWorkerIDError{Namespace: fakeName, Capacity: max(share.Count, 0)}
 	best, least, soonest := -1, []int64{math.MaxInt64}, int64(math.MaxInt64)
 	for id := share.First; id < share.First+share.Count; id++ {
 		sl := s.slot(id)
@@ -151,7 +150,7 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	if from >= stored && from > g.NotAfter {
 		// A piece with nothing in it. The lease is kept, the window is not.
 		return coord.Grant{}, &coord.QuarantinedError{
-			Namespace: s.name,
+			Namespace: fakeName,
 			Until:     time.UnixMicro(sl.req.Scale.Micro(from + 1)),
 		}
 	}

@@ -38,12 +38,6 @@ type Harness struct {
 	RaiseFloor func(tb testing.TB, tick int64)
 	// Sticky says that an identity gets its last worker ID back.
 	Sticky bool
-
-	// Scale is the unit of ticks. Zero: milliseconds since 2024-01-01.
-	Scale clock.Scale
-	// Now returns the tick that the back end's clock is in. Nil: the tick of
-	// time.Now.
-	Now func() int64
 }
 
 // suite is the run of one case.
@@ -88,6 +82,12 @@ const (
 	callTimeout = 30 * time.Second
 )
 
+// scale is that of the layouts.
+var scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+
+// tickNow is the tick that the present is in.
+func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
+
 // cases are all cases of the suite, in order.
 func cases() []testCase {
 	return slices.Concat(acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases,
@@ -124,15 +124,9 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 	if why := skipReason(h, tc.needs); why != "" {
 		tb.Skipf("skipped: %s", why)
 	}
-	if h.Scale.Unit == 0 {
-		h.Scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
-	}
-	if h.Now == nil {
-		h.Now = func() int64 { return h.Scale.Tick(time.Now().UnixMicro()) }
-	}
-	s := &suite{TB: tb, h: h, now: h.Now(), timeout: timeout}
+	s := &suite{TB: tb, h: h, now: tickNow(), timeout: timeout}
 	var err error
-	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator, h.Scale); err != nil {
+	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator); err != nil {
 		tb.Fatalf("lease times of the driver: %v", err)
 	}
 	tc.run(s)
@@ -156,7 +150,7 @@ func skipReason(h Harness, n need) string {
 
 // leaseTimes returns a TTL that the driver accepts, and a horizon of which it
 // accepts three in a row.
-func leaseTimes(c coord.Coordinator, scale clock.Scale) (time.Duration, int64, error) {
+func leaseTimes(c coord.Coordinator) (time.Duration, int64, error) {
 	rules := coord.Describe(c).Rules
 	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
 	if err != nil {
@@ -192,10 +186,10 @@ func (s *suite) sharer(first, count int) party {
 // have begun long ago, and a driver that compares clocks must not take that for skew.
 func (s *suite) request(p party) coord.Request {
 	return coord.Request{
-		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: s.h.Scale,
+		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: scale,
 		LastTick: lastTick,
 		Workers:  p.share, Capacity: capacity, TTL: s.ttl,
-		Now: s.h.Now(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
+		Now: tickNow(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
 	}
 }
 
