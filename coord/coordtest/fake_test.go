@@ -40,21 +40,31 @@ func TestFakeFaults(t *testing.T) {
 		stored, later int64 // when it returns, and two seconds later
 	}{
 		"request lost": {
-			func(f *Fake, _ *FakeClient) { f.LoseRequests(Renew, 1) }, 2 * time.Second, context.DeadlineExceeded, 100, 100,
+			func(f *Fake, _ *FakeClient) { f.LoseRequests(Renew, 1) },
+			2 * time.Second, context.DeadlineExceeded, 100, 100,
 		},
 		"reply lost": {
-			func(f *Fake, _ *FakeClient) { f.LoseReplies(Renew, 1) }, 2 * time.Second, context.DeadlineExceeded, 300, 300,
+			func(f *Fake, _ *FakeClient) { f.LoseReplies(Renew, 1) },
+			2 * time.Second, context.DeadlineExceeded, 300, 300,
 		},
 		"request delayed": {
-			func(f *Fake, _ *FakeClient) { f.DelayRequests(Renew, 3*time.Second, Forever) }, 2 * time.Second,
-			context.DeadlineExceeded, 100, 300, // it arrives all the same
+			func(f *Fake, _ *FakeClient) { f.DelayRequests(Renew, 3*time.Second, Forever) },
+			2 * time.Second, context.DeadlineExceeded, 100, 300, // it arrives all the same
 		},
 		"reply delayed": {
-			func(f *Fake, _ *FakeClient) { f.DelayReplies(Renew, time.Second, 1) }, time.Second, nil, 300, 300,
+			func(f *Fake, _ *FakeClient) { f.DelayReplies(Renew, time.Second, 1) },
+			time.Second, nil, 300, 300,
 		},
-		"fails":        {func(f *Fake, _ *FakeClient) { f.Fail(Renew, coord.ErrClosed, 1) }, 0, coord.ErrClosed, 100, 100},
-		"refused":      {func(f *Fake, _ *FakeClient) { f.Refuse(true) }, 0, ErrUnreachable, 100, 100},
-		"not any more": {func(f *Fake, _ *FakeClient) { f.Refuse(true); f.Refuse(false) }, 0, nil, 300, 300},
+		"fails": {
+			func(f *Fake, _ *FakeClient) { f.Fail(Renew, coord.ErrClosed, 1) },
+			0, coord.ErrClosed, 100, 100,
+		},
+		"refused": {
+			func(f *Fake, _ *FakeClient) { f.Refuse(true) }, 0, ErrUnreachable, 100, 100,
+		},
+		"not any more": {
+			func(f *Fake, _ *FakeClient) { f.Refuse(true); f.Refuse(false) }, 0, nil, 300, 300,
+		},
 		"an outage that ends": {func(f *Fake, _ *FakeClient) {
 			f.Outage(true)
 			time.AfterFunc(time.Second, func() { f.Outage(false) })

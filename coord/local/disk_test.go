@@ -170,7 +170,7 @@ func TestFloorWhileTheDiskFails(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errDisk) {
+		if _, err := p.ask(); !errors.Is(err, errDisk) {
 			t.Fatalf("the disk fails: %v", err)
 		}
 		r.trouble = nil
@@ -211,7 +211,7 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 		g := p.acquire(4)
 		r.disk.is(errHangs)
 		time.Sleep(2 * time.Second)
-		if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil ||
+		if _, err := p.extend(g); err == nil ||
 			!strings.Contains(err.Error(), "its disk has not answered") {
 			t.Errorf("renewed: %v", err)
 		}
@@ -222,7 +222,7 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 			t.Errorf("Close after %v: %v", time.Since(began), err)
 		}
 		q := r.start()
-		if _, err := q.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errInUse) {
+		if _, err := q.ask(); !errors.Is(err, errInUse) {
 			t.Errorf("a second process: %v", err)
 		}
 		r.disk.is(nil)
@@ -256,7 +256,7 @@ func TestReplacedWhileInUse(t *testing.T) {
 			}
 			for range 10 {
 				time.Sleep(time.Second)
-				if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil {
+				if h, err := p.extend(g); err == nil {
 					g = h
 				} else if !strings.Contains(err.Error(),
 					"was deleted, replaced or linked while it was in use") {
@@ -290,7 +290,7 @@ func TestStripes(t *testing.T) {
 			before := r.disk.writes.Load()
 			for began := time.Now(); time.Since(began) < limit; time.Sleep(10 * time.Millisecond) {
 				for i := range grants {
-					if g, err := p.Renew(r.ctx(), grants[i], tickNow()+horizon); err == nil {
+					if g, err := p.extend(grants[i]); err == nil {
 						grants[i] = g
 					}
 				}

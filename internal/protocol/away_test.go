@@ -24,47 +24,45 @@ func TestNewcomersWait(t *testing.T) {
 		"a clock":  (&shifted{}).UnixMicro,
 	} {
 		for _, lives := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				inOurTime(t, func(t *testing.T) {
-					server := memstore.NewServer("a")
-					server.Clock = clock
-					holder, _ := tap(t, server, nil, outlives)
-					g := mustAcquire(t, holder, wants("holder"))
-					restore := server.Snapshot()
-					for range 4 {
-						time.Sleep(20 * time.Second)
-						g = mustRenew(t, holder, g, 20_000)
+			runInOurTime(t, name, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				server.Clock = clock
+				holder, _ := tap(t, server, nil, outlives)
+				g := mustAcquire(t, holder, wants("holder"))
+				restore := server.Snapshot()
+				for range 4 {
+					time.Sleep(20 * time.Second)
+					g = mustRenew(t, holder, g, 20_000)
+				}
+				restore()
+				newcomer, _ := tap(t, server, nil, outlives)
+				asked := time.Now()
+				for range 2 {
+					_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+					q, ok := errors.AsType[*coord.QuarantinedError](err)
+					if !ok || !strings.Contains(q.Reason, "old copy") ||
+						q.Until.Sub(asked).Round(time.Second) != time.Minute {
+						t.Fatalf("a newcomer beside a lease that is old: %v", err)
 					}
-					restore()
-					newcomer, _ := tap(t, server, nil, outlives)
-					asked := time.Now()
-					for range 2 {
-						_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
-						q, ok := errors.AsType[*coord.QuarantinedError](err)
-						if !ok || !strings.Contains(q.Reason, "old copy") ||
-							q.Until.Sub(asked).Round(time.Second) != time.Minute {
-							t.Fatalf("a newcomer beside a lease that is old: %v", err)
-						}
+				}
+				if lives {
+					if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
+						coord.ErrQuarantined) {
+						t.Fatalf("the holder does not notice: %v", err)
 					}
-					if lives {
-						if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
-							coord.ErrQuarantined) {
-							t.Fatalf("the holder does not notice: %v", err)
-						}
-					} else {
-						time.Sleep(61 * time.Second)
-					}
-					h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
-					if err != nil || lives && h.NotBefore <= g.NotAfter {
-						t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
-					}
-					time.Sleep(10 * time.Second)
-					restore()
-					if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives &&
-						!strings.Contains(fmt.Sprint(err), "old copy") {
-						t.Errorf("once more, after the same copy: %v", err)
-					}
-				})
+				} else {
+					time.Sleep(61 * time.Second)
+				}
+				h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+				if err != nil || lives && h.NotBefore <= g.NotAfter {
+					t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
+				}
+				time.Sleep(10 * time.Second)
+				restore()
+				if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives &&
+					!strings.Contains(fmt.Sprint(err), "old copy") {
+					t.Errorf("once more, after the same copy: %v", err)
+				}
 			})
 		}
 	}

@@ -60,22 +60,20 @@ func TestForgets(t *testing.T) {
 		}, true, true},
 	} {
 		for _, clock := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				inOurTime(t, func(t *testing.T) {
-					server := memstore.NewServer("a")
-					if clock {
-						server.Clock = (&shifted{}).UnixMicro
-					}
-					c, st := tap(t, server, nil, forgets)
-					tt.before(t, server, c, st)
-					if err := c.Init(t.Context(), space); (err == nil) != tt.init {
-						t.Errorf("Init: %v", err)
-					}
-					if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
-						got.Loss != (protocol.Loss{}) {
-						t.Errorf("the namespace is %+v", got)
-					}
-				})
+			runInOurTime(t, name, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				if clock {
+					server.Clock = (&shifted{}).UnixMicro
+				}
+				c, st := tap(t, server, nil, forgets)
+				tt.before(t, server, c, st)
+				if err := c.Init(t.Context(), space); (err == nil) != tt.init {
+					t.Errorf("Init: %v", err)
+				}
+				if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
+					got.Loss != (protocol.Loss{}) {
+					t.Errorf("the namespace is %+v", got)
+				}
 			})
 		}
 	}

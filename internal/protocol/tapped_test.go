@@ -155,6 +155,12 @@ func inOurTime(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
+// runInOurTime is a sub-test in such a time.
+func runInOurTime(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inOurTime(t, f) })
+}
+
 // process is the coordinator of one that has seen nothing yet.
 func process(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
 	tb.Helper()
