@@ -52,7 +52,9 @@ func printIDs(url string) error {
 	if err != nil {
 		return err
 	}
-	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: workers}}})
+	g, err := core.New(ctx, c, core.Config{
+		Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: workers}},
+	})
 	if err != nil {
 		return err
 	}

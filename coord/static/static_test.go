@@ -203,7 +203,8 @@ func TestAheadWithoutStateFile(t *testing.T) {
 	} {
 		req := request("a", 1000)
 		req.Scale.Unit, req.Ahead = tt.unit, tt.ahead
-		g, err := open(t, Options{Clock: clocktest.NewManual(time.UnixMicro(req.Scale.Micro(1000)))}).Acquire(t.Context(), req)
+		c := open(t, Options{Clock: clocktest.NewManual(time.UnixMicro(req.Scale.Micro(1000)))})
+		g, err := c.Acquire(t.Context(), req)
 		if tt.from == 0 {
 			refused(t, err, coord.ErrInvalid,
 				fmt.Sprintf("%d ticks of %v ahead of the clock", tt.ahead,
@@ -282,7 +283,8 @@ func TestForeignFile(t *testing.T) {
 // TestEarlierVersion: the file of an earlier version is refused, because its windows would be
 // ignored.
 func TestEarlierVersion(t *testing.T) {
-	const old = `{"version":1,"namespace":"n","worker":7,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z","generation":3,"notAfter":5000,"token":"","holder":"h"}` + "\n"
+	const old = `{"version":1,"namespace":"n","worker":7,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z",` +
+		`"generation":3,"notAfter":5000,"token":"","holder":"h"}` + "\n"
 	path := stateFile(t)
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)

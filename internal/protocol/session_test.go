@@ -112,7 +112,9 @@ func TestAcquireAfterAGrantThatWasNotFound(t *testing.T) {
 // had a worker ID. Who comes with a grant of it alone, and has seen nothing, is told by the lineage
 // on record, although a look at its slot does not tell that, or by its window.
 func TestGrantAloneInAnotherLineage(t *testing.T) {
-	for name, lineage := range map[string]string{"another lineage": "b", "a window that was forgotten": "a"} {
+	for name, lineage := range map[string]string{
+		"another lineage": "b", "a window that was forgotten": "a",
+	} {
 		runInOurTime(t, name, func(t *testing.T) {
 			server := memstore.NewServer("a")
 			one := coord.Range{Count: 1}

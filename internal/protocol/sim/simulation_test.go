@@ -148,7 +148,8 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	var all result
-	seeds := cmp.Or(*manyFlag, uint64(fulltest.Rounds(someSeeds, allSeeds))) //nolint:gosec // neither is negative
+	//nolint:gosec // neither is negative
+	seeds := cmp.Or(*manyFlag, uint64(fulltest.Rounds(someSeeds, allSeeds)))
 	for seed := *fromFlag; seed < *fromFlag+seeds && !t.Failed(); seed++ {
 		if seed%progress == 0 {
 			t.Logf("seed %d; the last one is %d", seed, *fromFlag+seeds-1)
