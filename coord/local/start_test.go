@@ -354,6 +354,28 @@ func TestParkedBelowAPiece(t *testing.T) {
 	})
 }
 
+// TestPieceThatWasNotGiven: the mark has come to the end of a piece above a floor, of which the
+// keeper does not know yet, and the back end grants one above another floor. The keeper is given the
+// first, without what lies below it.
+func TestPieceThatWasNotGiven(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		p.mu.Lock()
+		defer p.unlock()
+		h := p.find(g)
+		first := piece{g.NotAfter + 1000, g.NotAfter + 2000}
+		h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
+		x := extension{h.remote, h.remote}
+		x.base.NotBefore, x.base.NotAfter = first.From, first.To
+		x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+2000
+		h.adopt(x)
+		if got := p.give(h, g); got.NotBefore != first.From || got.NotAfter != first.To {
+			t.Errorf("%v was held, then %+v granted, and %v above it; given is %v", g, first, x.g, got)
+		}
+	})
+}
+
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both
 // have its grant. Two generators of a process have two worker IDs.
 func TestAtOnce(t *testing.T) {
