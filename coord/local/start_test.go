@@ -355,8 +355,8 @@ func TestParkedBelowAPiece(t *testing.T) {
 }
 
 // TestPieceThatWasNotGiven: the mark has come to the end of a piece above a floor, of which the
-// keeper does not know yet, and the back end grants one above another floor. The keeper is given the
-// first, without what lies below it.
+// keeper does not know yet, and the back end grants one above another floor. The keeper is given
+// the first, without what lies below it.
 func TestPieceThatWasNotGiven(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
