@@ -41,12 +41,14 @@ func saying(ends func(m *made)) func() Harness { return brokenHarness(wrong{ends
 func owner(s Slot, g *coord.Grant) { g.Token, g.Generation = s.Token, s.Generation }
 
 var mutants = []mutant{
-	{"generation ignored", "DelayedAcquireResurrectsNothing ReleasedTokenIsNewGrant",
+	{
+		"generation ignored", "DelayedAcquireResurrectsNothing ReleasedTokenIsNewGrant",
 		taking(func(_ Op, s Slot, g *coord.Grant) {
 			if g.Token == s.Token {
 				owner(s, g)
 			}
-		})},
+		}),
+	},
 	{"token ignored", "WrongTokenOrGeneration", taking(func(_ Op, s Slot, g *coord.Grant) {
 		if g.Generation == s.Generation {
 			owner(s, g)
