@@ -13,16 +13,13 @@ import (
 type BetweenHarness struct {
 	Harness
 	// Before has act called once, before the n-th call that c makes to its back end from
-	// now on, counted from 1. No call of c is under way while act runs. Acted reports
-	// whether there were so many calls.
-	Before func(tb testing.TB, c coord.Coordinator, n int, act func()) (acted func() bool)
+	// now on, counted from 1. No call of c is under way while act runs. If act is nil, the
+	// answer to that call is lost instead: it is done, and c learns that it cannot know. Acted
+	// reports whether there were so many calls.
+	Before func(c coord.Coordinator, n int, act func()) (acted func() bool)
 	// Lose makes a backup of the back end's state. When restore returns, the back end has
 	// lost everything since. Nil: it loses nothing.
 	Lose func(tb testing.TB) (restore func())
-	// LoseReply has the answer to the n-th call that c makes to its back end from now on lost,
-	// counted from 1: the call is done, and c learns that it cannot know. Lost reports whether
-	// there were so many calls. Nil: no answer is lost.
-	LoseReply func(tb testing.TB, c coord.Coordinator, n int) (lost func() bool)
 }
 
 // RunBetween holds a driver to the rules where an operator raises the floor, the back
@@ -38,19 +35,15 @@ func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 	for _, op := range betweenOps {
 		for name, run := range events {
 			t.Run(name+op.name, func(t *testing.T) {
-				calls := 0
-				for ; ; calls++ {
-					b := newBetween(t, op, newHarness(t), calls+1)
-					if b == nil {
-						t.Skip("skipped: this back end loses nothing, or has no floor")
+				for n := 1; ; n++ {
+					b := newBetween(t, op, newHarness(t), n)
+					if run(b); b.acted() {
+						continue
 					}
-					run(b)
-					if !b.acted() {
-						break
+					if n == 1 {
+						t.Error("the operation makes no call")
 					}
-				}
-				if calls == 0 {
-					t.Error("the operation makes no call")
+					return
 				}
 			})
 		}
@@ -106,18 +99,14 @@ type between struct {
 	acted func() bool
 }
 
-// newBetween prepares the n-th round; nil if the harness cannot do it.
+// newBetween prepares the n-th round.
 func newBetween(t *testing.T, op betweenOp, h BetweenHarness, n int) *between {
 	t.Helper()
 	b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
-	runCase(t, testCase{name: op.name, run: func(s *suite) {
-		b.suite = s
-	}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+	runCase(t, testCase{op.name, needFloor, func(s *suite) { b.suite = s }},
+		func(testing.TB) Harness { return h.Harness }, callTimeout)
 	b.p = b.client(2)
 	b.req = b.request(b.p)
-	if h.RaiseFloor == nil {
-		return nil
-	}
 	return b
 }
 
@@ -126,7 +115,7 @@ func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 	ctx, cancel := context.WithCancel(b.ctx())
 	defer cancel()
 	ended := make(chan struct{})
-	began := b.h.Before(b.TB, b.p.Coordinator, b.n, func() {
+	began := b.h.Before(b.p.Coordinator, b.n, func() {
 		defer close(ended)
 		act(cancel)
 	})
@@ -243,11 +232,8 @@ func givenUpBetween(b *between) {
 // and comes to the same. What it says before is nothing definite.
 func lostReplyBetween(b *between) {
 	b.Helper()
-	if b.h.LoseReply == nil {
-		b.Skip("skipped: no answer is lost (BetweenHarness.LoseReply is nil)")
-	}
 	b.op.prepare(b)
-	b.acted = b.h.LoseReply(b.TB, b.p.Coordinator, b.n)
+	b.acted = b.h.Before(b.p.Coordinator, b.n, nil)
 	g, err := b.op.run(b.ctx(), b)
 	switch {
 	case !b.acted():

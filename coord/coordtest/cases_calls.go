@@ -13,8 +13,7 @@ import (
 var callCases = []testCase{
 	{"CancelledContext", needCrash, cancelledContext},
 	{"Closed", 0, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
+		p, g := s.holder()
 		for range 2 {
 			if err := p.Close(); err != nil {
 				s.Fatalf("Close: %v", err)
@@ -64,12 +63,11 @@ func cancelledContext(s *suite) {
 		return err
 	})
 	s.crash(p, g)
-	s.wantAfter("Acquire after it", s.acquire(s.client(1)), g, last)
+	s.wantNext("it", g, last)
 }
 
 func namespaces(s *suite) {
-	p := s.client(1)
-	g := s.acquire(p)
+	p, g := s.holder()
 	other := party{s.h.OtherNamespace(s.TB, p.share), p.share}
 	s.Cleanup(func() { _ = other.Close() })
 	req := s.request(other)

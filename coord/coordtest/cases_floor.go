@@ -10,65 +10,44 @@ import (
 // floorCases are about rules 2, 7 and 11.
 var floorCases = []testCase{
 	{"FloorHoldsForAcquire", needFloor, func(s *suite) {
-		floor := s.now + s.horizon/2
-		s.h.RaiseFloor(s.TB, floor)
 		p := s.client(2)
 		req := s.request(p)
-		g := s.acquireWith(p, req)
-		if g.NotBefore < floor || g.NotAfter != req.Until {
-			s.Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
-		}
-	}},
-	{"FloorAboveWantedForAcquire", needFloor, func(s *suite) {
-		floor := s.now + 2*s.horizon
-		s.h.RaiseFloor(s.TB, floor)
-		p := s.client(1)
-		g, err := p.Acquire(s.ctx(), s.request(p))
-		switch {
-		case errors.Is(err, coord.ErrQuarantined):
-		case err != nil:
-			s.Fatalf("Acquire below the floor: %v; want an empty window or %v", err, coord.ErrQuarantined)
-		case g.NotBefore < floor || g.NotAfter != g.NotBefore:
-			s.Fatalf("the floor is %d, Acquire granted %v", floor, g)
+		for _, floor := range []int64{s.now + s.horizon/2, s.now + 2*s.horizon} {
+			s.h.RaiseFloor(s.TB, floor)
+			req.Token = rand.Text()
+			g, err := p.Acquire(s.ctx(), req)
+			if err != nil && (floor < req.Until || !errors.Is(err, coord.ErrQuarantined)) {
+				s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, err)
+			}
+			if err == nil && (g.NotBefore < floor || g.NotAfter != max(g.NotBefore, req.Until)) {
+				s.Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
+			}
 		}
 	}},
 	{"FloorAfterLostReply", needFloor, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
-		floor := g.NotAfter + s.horizon/4
-		s.h.RaiseFloor(s.TB, floor)
-		s.renew(p, g, floor+s.horizon/4) // done, but the holder never learns of it
-		until := floor + s.horizon/2
-		piece := s.renew(p, g, until)
-		if piece.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, a reply was lost, Renew returned %v, which "+
-				"bridges the gap",
-				floor, g, piece)
-		}
-	}},
-	{"FloorAfterUnnoticedRenewal", needFloor, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
-		stored := s.now + 2*s.horizon
-		s.renew(p, g, stored) // done, but the holder never learns of it
-		floor := (g.NotAfter + stored) / 2
-		s.h.RaiseFloor(s.TB, floor)
-		// The holder's window ends below the floor, whatever is stored.
-		if r := s.renew(p, g, stored+1); r.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v and below the stored %d, Renew returned %v",
-				floor, g, stored, r)
+		// A renewal is done, and the holder never learns of it. Its window ends below the floor,
+		// whatever is stored.
+		for _, raisedBefore := range []bool{true, false} {
+			p, g := s.holder()
+			floor, stored := g.NotAfter+s.horizon/4, g.NotAfter+s.horizon/2
+			if raisedBefore {
+				s.h.RaiseFloor(s.TB, floor)
+			}
+			s.renew(p, g, stored)
+			s.h.RaiseFloor(s.TB, floor)
+			r := s.renew(p, g, stored+1)
+			s.wantWindow("Renew over a floor, after a lost reply", r, floor, stored+1)
+			s.release(p, r, r.NotBefore)
 		}
 	}},
 	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
-		a := s.client(1)
-		g := s.acquire(a)
+		a, g := s.holder()
 		floor := g.NotAfter + s.horizon/4
 		s.h.RaiseFloor(s.TB, floor)
 		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
-		if r := s.resume(s.client(1), withoutHandle(g), rand.Text(),
-			floor+s.horizon/2); r.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, Resume returned %v, which bridges the gap", floor, g, r)
-		}
+		until := floor + s.horizon/2
+		r := s.resume(s.client(1), g, until)
+		s.wantWindow("Resume over a floor, after a lost reply", r, floor, until)
 	}},
 }
 
@@ -82,8 +61,7 @@ type extension struct {
 
 // renewing extends the window of a holder.
 func renewing(s *suite) extension {
-	p := s.client(1)
-	g := s.acquire(p)
+	p, g := s.holder()
 	return extension{
 		p, g, func(until int64) (coord.Grant, error) { return p.Renew(s.ctx(), g, until) },
 		func(until int64) coord.Grant { return s.renew(p, g, until) },
@@ -99,19 +77,12 @@ func resuming(s *suite) extension {
 		func(until int64) (coord.Grant, error) {
 			return s.resumer(p).Resume(s.ctx(), withoutHandle(g), token, until)
 		},
-		func(until int64) coord.Grant { return s.resume(p, withoutHandle(g), token, until) },
+		func(until int64) coord.Grant { return s.resumeAs(p, g, token, until) },
 	}
 }
 
 // floorsOf are the cases of rule 7 for one way to extend a window.
 func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
-	want := func(s *suite, g, before coord.Grant, floor, from, until int64) {
-		s.Helper()
-		if g.NotBefore != from || g.NotAfter != until {
-			s.Fatalf("the floor is %d, and %v was extended until %d: %v; want (%d, %d]",
-				floor, before, until, g, from, until)
-		}
-	}
 	return []testCase{
 		{"FloorMakesSeparatePieceOf" + way, needs | needCrash, func(s *suite) {
 			e := begin(s)
@@ -119,20 +90,20 @@ func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
 			s.h.RaiseFloor(s.TB, floor)
 			until := floor + s.horizon/4
 			piece := e.extend(until)
-			want(s, piece, e.before, floor, floor, until)
+			s.wantWindow("an extension over the floor", piece, floor, until)
 			s.wantSame("the same again", e.extend(until), piece)
 			// The piece is the grant from then on.
 			next := s.renew(e.p, piece, until+1)
-			want(s, next, piece, floor, floor, until+1)
+			s.wantWindow("Renew of the piece", next, floor, until+1)
 			s.crash(e.p, next)
-			s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
+			s.wantNext("it", next, next.NotAfter)
 		}},
 		{"FloorWithinWindowOf" + way, needs, func(s *suite) {
 			e := begin(s)
 			floor := e.before.NotAfter
 			s.h.RaiseFloor(s.TB, floor)
 			until := floor + s.horizon/4
-			want(s, e.extend(until), e.before, floor, e.before.NotBefore, until)
+			s.wantWindow("an extension that reaches the floor", e.extend(until), e.before.NotBefore, until)
 		}},
 		{"FloorAboveWantedFor" + way, needs, func(s *suite) {
 			e := begin(s)
@@ -141,7 +112,7 @@ func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
 			_, err := e.try(e.before.NotAfter + 1)
 			s.wantErr("a window below the floor", err, coord.ErrQuarantined)
 			s.wantFull("Acquire while the holder waits for the floor", s.client(1))
-			want(s, e.extend(floor+1), e.before, floor, floor, floor+1)
+			s.wantWindow("an extension over the floor", e.extend(floor+1), floor, floor+1)
 		}},
 	}
 }

@@ -11,7 +11,7 @@ import (
 // a driver has no such namespaces, it refuses, and makes none.
 func adminMaxHorizon(s *suite) {
 	o := s.operator()
-	described, ok := o.party.Coordinator.(coord.Describer)
+	described, ok := o.Coordinator.(coord.Describer)
 	if !ok {
 		s.Skip("skipped: this driver does not say how far windows reach (no coord.Describer)")
 	}
@@ -58,7 +58,7 @@ func adminMaxHorizon(s *suite) {
 func (s *suite) longRequest(p party, horizon time.Duration) coord.Request {
 	req := s.request(p)
 	req.Surviving = true
-	req.Until = req.Now + s.h.Scale.TicksDown(horizon.Microseconds())
+	req.Until = req.Now + scale.TicksDown(horizon.Microseconds())
 	return req
 }
 
@@ -74,7 +74,7 @@ func (s *suite) longWindows(o operated, horizon time.Duration) {
 	s.wantErr("Acquire with 7 h", err, coord.ErrInvalid)
 
 	g := s.acquireWith(o.party, s.request(o.party))
-	until := s.h.Now() + s.h.Scale.TicksDown(horizon.Microseconds())
+	until := tickNow() + scale.TicksDown(horizon.Microseconds())
 	if g = s.renew(o.party, g, until); g.NotAfter != until {
 		s.Fatalf("Renew until %d: %v", until, g)
 	}

@@ -10,22 +10,18 @@ import (
 // renewCases are about rules 6 and 8.
 var renewCases = []testCase{
 	{"RenewExtends", 0, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
+		p, g := s.holder()
 		for i := range int64(3) {
 			until := g.NotAfter + 1 + i
 			r := s.renew(p, g, until)
-			if r.NotBefore != g.NotBefore || r.NotAfter != until {
-				s.Fatalf("Renew of %v until %d: %v", g, until, r)
-			}
+			s.wantWindow("Renew", r, g.NotBefore, until)
 			s.wantSame("Renew replayed", s.renew(p, g, until), r)
 			s.wantSame("Renew until earlier", s.renew(p, r, until-1), r)
 			g = r
 		}
 	}},
 	{"ReorderedRenewalsNeverLower", needCrash, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
+		p, g := s.holder()
 		far := s.now + 2*s.horizon
 		adopted := s.renew(p, g, far)
 		// The renewal that was sent before arrives now, with the grant of then.
@@ -33,13 +29,12 @@ var renewCases = []testCase{
 			s.Fatalf("%d is stored, an earlier renewal returned %v", far, r)
 		}
 		s.crash(p, adopted)
-		s.wantAfter("Acquire after reordered renewals", s.acquire(s.client(1)), adopted, far)
+		s.wantNext("reordered renewals", adopted, far)
 	}},
 	{"RenewTwiceAtOnce", 0, func(s *suite) {
 		// A renewal that is not answered in time is left under way, and another one is
 		// made beside it. One of them may answer for both.
-		p := s.client(1)
-		g := s.acquire(p)
+		p, g := s.holder()
 		for i := range int64(5) {
 			until := s.now + s.horizon + 2*i
 			results := make(chan error, 2)
@@ -67,16 +62,14 @@ var renewCases = []testCase{
 		}
 	}},
 	{"RenewResumesExpiredLease", needExpire, func(s *suite) {
-		a := s.client(1)
-		g := s.acquire(a)
+		a, g := s.holder()
 		s.h.Expire(s.TB, g)
-		r := s.renew(a, g, s.now+2*s.horizon)
-		if r.NotBefore != g.NotBefore {
-			s.Fatalf("Renew of %v after its lease had expired: %v", g, r)
-		}
+		until := s.now + 2*s.horizon
+		r := s.renew(a, g, until)
+		s.wantWindow("Renew after the lease had expired", r, g.NotBefore, until)
 		s.wantFull("Acquire after the lease was put back", s.client(1))
 		s.h.Expire(s.TB, r)
-		s.wantAfter("Acquire after it expired again", s.acquire(s.client(1)), r, r.NotAfter)
+		s.wantNext("it expired again", r, r.NotAfter)
 	}},
 	{"LostHint", needExpire, func(s *suite) {
 		p := s.client(1)

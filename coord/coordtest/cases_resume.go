@@ -11,111 +11,87 @@ import (
 // resumeCases are about [coord.Resumer]. They are skipped where a driver is none.
 var resumeCases = []testCase{
 	{"ResumeGoesOn", needCrash, func(s *suite) {
-		g, _ := s.dead()
+		a, g := s.holder()
+		stored := s.now + 2*s.horizon
+		s.crash(a, s.renew(a, g, stored)) // of which nobody has learned
 		// What the former holder can have stamped is not the caller's. That is above the
 		// stored NotBefore, which nobody gets again.
-		mark, until := g.NotBefore+s.horizon/4, s.now+2*s.horizon
-		g.NotBefore, g.Handle = mark, nil
+		mark := g.NotBefore + s.horizon/4
+		g.NotBefore = mark
 		b := s.client(1)
-		r := s.resume(b, g, rand.Text(), until)
-		if r.NotBefore != mark || r.NotAfter != until {
-			s.Fatalf("Resume of %v until %d: %v; want (%d, %d]", g, until, r, mark, until)
-		}
+		r := s.resume(b, g, mark)
+		s.wantWindow("Resume, for less than is stored", r, mark, stored)
 		s.wantFull("Acquire after Resume", s.client(1))
-		r = s.renew(b, r, s.now+3*s.horizon)
-		if r.NotBefore != mark {
-			s.Fatalf("Renew of what was resumed from %d: %v", mark, r)
-		}
+		r = s.renew(b, r, stored+s.horizon)
+		s.wantWindow("Renew of what was resumed", r, mark, stored+s.horizon)
 		s.crash(b, r)
-		s.wantAfter("Acquire after a Resume and a crash", s.acquire(s.client(1)), r, r.NotAfter)
+		s.wantNext("a Resume and a crash", r, r.NotAfter)
 	}},
 	{"ResumeShutsTheFormerHolderOut", needCrash, func(s *suite) {
 		g, heir := s.dead()
 		b := s.client(1)
-		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, g, s.now+2*s.horizon)
 		s.wantOut("the former holder", heir, g)
 		s.wantOut("the former holder, without its handle", s.client(1), withoutHandle(g))
 		s.wantFull("Acquire after late calls of the former holder", s.client(1))
-		s.wantNotResumed("the grant that was resumed already", b, withoutHandle(g), coord.ErrLeaseLost)
+		s.wantNotResumed("the grant that was resumed already", b, g, coord.ErrLeaseLost)
 		s.crash(b, r)
 		c := s.client(1)
-		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, withoutHandle(g),
+		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, g,
 			coord.ErrLeaseLost)
 		// What was resumed can be resumed.
-		next := s.resume(c, withoutHandle(r), rand.Text(), r.NotAfter+1)
-		if next.NotBefore != r.NotBefore || next.NotAfter != r.NotAfter+1 {
-			s.Fatalf("Resume of %v until %d: %v", r, r.NotAfter+1, next)
-		}
+		next := s.resume(c, r, r.NotAfter+1)
+		s.wantWindow("Resume of what was resumed", next, r.NotBefore, r.NotAfter+1)
 		s.crash(c, next)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
+		s.wantNext("it", next, next.NotAfter)
 	}},
 	{"ResumeWhileTheLeaseStands", needExpire, func(s *suite) {
-		a := s.client(1)
-		g := s.acquire(a)
+		a, g := s.holder()
 		b := s.client(1)
-		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, g, s.now+2*s.horizon)
 		s.wantOut("the former holder", a, g)
 		r = s.renew(b, r, r.NotAfter+1)
 		s.h.Expire(s.TB, r)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, r.NotAfter)
+		s.wantNext("it", r, r.NotAfter)
 	}},
 	{"ResumeRepeatedIsTheSame", needCrash, func(s *suite) {
 		g, _ := s.dead()
-		g, until, token := withoutHandle(g), s.now+2*s.horizon, rand.Text()
+		until, token := s.now+2*s.horizon, rand.Text()
 		b := s.client(1)
-		r := s.resume(b, g, token, until)
-		s.wantSame("Resume repeated", s.resume(b, g, token, until), r)
-		s.wantSame("Resume repeated, for less", s.resume(b, g, token, s.now), r)
+		r := s.resumeAs(b, g, token, until)
+		s.wantSame("Resume repeated", s.resumeAs(b, g, token, until), r)
+		s.wantSame("Resume repeated, for less", s.resumeAs(b, g, token, s.now), r)
 		r = s.renew(b, r, until+1)
-		s.wantSame("Resume repeated after a renewal", s.resume(b, g, token, until), r)
+		s.wantSame("Resume repeated after a renewal", s.resumeAs(b, g, token, until), r)
 		s.crash(b, r)
-		s.wantSame("Resume repeated by another process", s.resume(s.client(1), g, token, until), r)
+		s.wantSame("Resume repeated by another process", s.resumeAs(s.client(1), g, token, until), r)
 	}},
 	{"ResumeTwiceAtOnce", needCrash, resumeTwiceAtOnce},
-	{"ResumeNeverTrims", needCrash, func(s *suite) {
-		a := s.client(1)
-		g := s.acquire(a)
-		stored := s.now + 2*s.horizon
-		s.crash(a, s.renew(a, g, stored)) // of which nobody has learned
-		b := s.client(1)
-		r := s.resume(b, withoutHandle(g), rand.Text(), g.NotBefore)
-		if r.NotBefore != g.NotBefore || r.NotAfter != stored {
-			s.Fatalf("%d is stored, Resume of %v until %d: %v", stored, g, g.NotBefore, r)
-		}
-		s.crash(b, r)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, stored)
-	}},
 	{"ResumeAndRelease", needCrash, func(s *suite) {
 		g, _ := s.dead()
 		b := s.client(1)
-		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, g, s.now+2*s.horizon)
 		last := g.NotBefore + s.horizon/4
 		s.release(b, r, last)
-		s.wantNotResumed("a grant that was released", s.client(1), withoutHandle(r), coord.ErrLeaseLost)
-		h := s.acquire(s.client(1))
-		s.wantAfter("Acquire after Resume and Release", h, r, last)
-		if h.NotBefore >= g.NotAfter {
-			s.Fatalf("%v was released at %d, and the next grant is %v: nothing was trimmed", r, last, h)
-		}
+		s.wantNotResumed("a grant that was released", s.client(1), r, coord.ErrLeaseLost)
+		s.wantTrimmed(r, last, g.NotAfter)
 	}},
 	{"ResumeOfWhatIsNotHeld", needCrash, func(s *suite) {
 		p := s.client(1)
 		s.wantNotResumed("what was never granted", p, s.neverGranted(), coord.ErrLeaseLost)
 		g, _ := s.dead()
-		for name, wrong := range spoiled(withoutHandle(g)) {
+		for name, wrong := range spoiled(g) {
 			s.wantNotResumed("a grant with "+name, p, wrong, coord.ErrLeaseLost)
 		}
 		h := s.acquire(p)
-		s.wantNotResumed("a grant whose worker ID somebody else has", p, withoutHandle(g),
-			coord.ErrLeaseLost)
+		s.wantNotResumed("a grant whose worker ID somebody else has", p, g, coord.ErrLeaseLost)
 		s.renew(p, h, s.now+2*s.horizon)
 		s.release(p, h, h.NotBefore)
-		s.wantNotResumed("a grant whose worker ID somebody else had", s.client(1), withoutHandle(g),
+		s.wantNotResumed("a grant whose worker ID somebody else had", s.client(1), g,
 			coord.ErrLeaseLost)
 	}},
 	{"ResumeInvalid", 0, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
+		p, g := s.holder()
 		for name, token := range map[string]string{
 			"no token": "", "the token of the grant": g.Token, "an unprintable token": "a\nb",
 			"a long token": strings.Repeat("x", coord.MaxName+1),
@@ -131,7 +107,7 @@ var resumeCases = []testCase{
 		g := s.acquireWith(a, req)
 		s.crash(a, g)
 		b := s.client(2)
-		r := s.resume(b, withoutHandle(g), rand.Text(), s.now+2*s.horizon)
+		r := s.resume(b, g, s.now+2*s.horizon)
 		// The former holder's Acquire comes again, late. What it is granted has no holder,
 		// which is harmless if it is something else.
 		heir := s.client(2)
@@ -148,14 +124,11 @@ var resumeCases = []testCase{
 		token, until := rand.Text(), s.now+2*s.horizon
 		_, err := s.resumer(b).Resume(ended, withoutHandle(g), token, until)
 		s.wantErr("Resume with a cancelled context", err, context.Canceled)
-		if r := s.resume(b, withoutHandle(g), token, until); r.NotBefore != g.NotBefore ||
-			r.NotAfter != until {
-			s.Fatalf("Resume of %v until %d, made again: %v", g, until, r)
-		}
+		s.wantWindow("Resume, made again", s.resumeAs(b, g, token, until), g.NotBefore, until)
 		if err := b.Close(); err != nil {
 			s.Fatalf("Close: %v", err)
 		}
-		s.wantNotResumed("a grant after Close", b, withoutHandle(g), coord.ErrClosed)
+		s.wantNotResumed("a grant after Close", b, g, coord.ErrClosed)
 	}},
 }
 
@@ -171,8 +144,8 @@ func resumeTwiceAtOnce(s *suite) {
 	results := make(chan result, n)
 	until := s.now + 2*s.horizon
 	for range n {
-		p := s.client(1)
-		c, ctx := s.resumer(p), s.ctx()
+		p, ctx := s.client(1), s.ctx()
+		c := s.resumer(p)
 		go func() {
 			r, err := c.Resume(ctx, withoutHandle(g), rand.Text(), until)
 			results <- result{p, r, err}
@@ -201,8 +174,7 @@ func withoutHandle(g coord.Grant) coord.Grant {
 // it may come.
 func (s *suite) dead() (g coord.Grant, heir party) {
 	s.Helper()
-	p := s.client(1)
-	g = s.acquire(p)
+	p, g := s.holder()
 	s.crash(p, g)
 	if s.h.Crash != nil {
 		p = s.client(1)
@@ -220,10 +192,16 @@ func (s *suite) resumer(p party) coord.Resumer {
 	return r
 }
 
-// resume resumes g; it must succeed, and be the worker ID's next generation.
-func (s *suite) resume(p party, g coord.Grant, token string, until int64) coord.Grant {
+// resume resumes g, without its handle, with a new token; it must succeed.
+func (s *suite) resume(p party, g coord.Grant, until int64) coord.Grant {
 	s.Helper()
-	r, err := s.resumer(p).Resume(s.ctx(), g, token, until)
+	return s.resumeAs(p, g, rand.Text(), until)
+}
+
+// resumeAs resumes g, without its handle; it must succeed, and be the worker ID's next generation.
+func (s *suite) resumeAs(p party, g coord.Grant, token string, until int64) coord.Grant {
+	s.Helper()
+	r, err := s.resumer(p).Resume(s.ctx(), withoutHandle(g), token, until)
 	if err != nil {
 		s.Fatalf("Resume of %v until %d: %v", g, until, err)
 	}
@@ -239,14 +217,6 @@ func (s *suite) resume(p party, g coord.Grant, token string, until int64) coord.
 // wantNotResumed checks that g cannot be resumed with a new token.
 func (s *suite) wantNotResumed(what string, p party, g coord.Grant, target error) {
 	s.Helper()
-	_, err := s.resumer(p).Resume(s.ctx(), g, rand.Text(), s.now+2*s.horizon)
+	_, err := s.resumer(p).Resume(s.ctx(), withoutHandle(g), rand.Text(), s.now+2*s.horizon)
 	s.wantErr("Resume of "+what, err, target)
-}
-
-// wantOut checks that a grant can neither be renewed nor released.
-func (s *suite) wantOut(who string, p party, g coord.Grant) {
-	s.Helper()
-	_, err := p.Renew(s.ctx(), g, s.now+3*s.horizon)
-	s.wantErr("Renew by "+who, err, coord.ErrLeaseLost)
-	s.wantErr("Release by "+who, p.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
 }

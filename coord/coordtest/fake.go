@@ -13,8 +13,6 @@ import (
 
 // FakeConfig says what a [Fake] is like. The zero FakeConfig works.
 type FakeConfig struct {
-	// Namespace is the name in errors; empty: "fake".
-	Namespace string
 	// Workers is how many worker IDs there are, from 0 on; 0: as many as the share
 	// of a request.
 	Workers int
@@ -25,33 +23,33 @@ type FakeConfig struct {
 	Rules coord.LeaseRules
 }
 
+// fakeName is the name of its namespace, in errors.
+const fakeName = "fake"
+
 // Fake is a back end in memory, correct by the rules of package coord, with faults
 // that tests ask for. Make participants with [Fake.Client]. All methods are safe
 // for concurrent use and none blocks.
 type Fake struct {
 	cfg FakeConfig
 
-	mu      sync.Mutex
-	space   *space
-	faults  [numOps][]fault
-	outage  *fault
-	calls   []*record
-	clients int
+	mu     sync.Mutex
+	space  *space
+	faults [numOps][]fault
+	outage *fault
+	calls  []*Call
 	// watchers are the channels of Lost, by token.
 	watchers map[string]chan struct{}
 }
 
 // NewFake returns an empty back end.
 func NewFake(cfg FakeConfig) *Fake {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "fake"
-	}
 	if cfg.Clock == nil {
 		cfg.Clock = timeNow{}
 	}
 	return &Fake{
-		cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock),
-		watchers: map[string]chan struct{}{},
+		cfg: cfg, watchers: map[string]chan struct{}{}, space: &space{
+			limit: cfg.Workers, clock: cfg.Clock, slots: map[int]*slot{},
+		},
 	}
 }
 
@@ -62,19 +60,15 @@ func (timeNow) UnixMicro() int64 { return time.Now().UnixMicro() }
 
 // Client returns a new participant of the back end.
 func (f *Fake) Client() *FakeClient {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.clients++
-	return &FakeClient{fake: f, number: f.clients, done: make(chan struct{})}
+	return &FakeClient{fake: f, done: make(chan struct{})}
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
 // [coord.Resumer], [coord.Notifier] and [coord.Describer] and is safe for concurrent use.
 type FakeClient struct {
-	fake   *Fake
-	number int
-	once   sync.Once
-	done   chan struct{} // closed by Close
+	fake *Fake
+	once sync.Once
+	done chan struct{} // closed by Close
 }
 
 var (
@@ -122,12 +116,10 @@ func (c *FakeClient) Lost(g coord.Grant) <-chan struct{} {
 	f := c.fake
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ch := f.watchers[g.Token]
-	if ch == nil {
-		ch = make(chan struct{})
-		f.watchers[g.Token] = ch
+	if f.watchers[g.Token] == nil {
+		f.watchers[g.Token] = make(chan struct{})
 	}
-	return ch
+	return f.watchers[g.Token]
 }
 
 // Describe implements [coord.Describer].
@@ -150,23 +142,19 @@ func (c *FakeClient) do(ctx context.Context, call Call) (coord.Grant, error) {
 	default:
 	}
 	f := c.fake
-	call.Client = c.number
 	reply := make(chan result, 1)
-	rec, ft := f.arrive(call, reply)
-	switch ft.kind {
-	case failCall:
+	ft := f.arrive(&call, reply)
+	if ft.err != nil {
 		return coord.Grant{}, fmt.Errorf("coordtest: %v of the fake: %w", call.Op, ft.err)
-	case loseRequest, holdRequest:
-	case loseReply:
-		f.apply(rec)
-	case delayRequest:
-		time.AfterFunc(ft.delay, func() { reply <- f.apply(rec) })
-	case delayReply:
-		r := f.apply(rec)
-		time.AfterFunc(ft.delay, func() { reply <- r })
-	default:
-		r := f.apply(rec)
+	}
+	ft.request.then(func() {
+		r := f.apply(&call)
+		ft.reply.then(func() { reply <- r })
+	})
+	select {
+	case r := <-reply: // at once, whatever else has ended meanwhile
 		return r.grant, r.err
+	default:
 	}
 	select {
 	case r := <-reply:
@@ -183,36 +171,34 @@ func noReply(ctx context.Context, op Op) error {
 }
 
 // arrive logs a call and takes the fault that is planned for it.
-func (f *Fake) arrive(call Call, reply chan<- result) (*record, fault) {
+func (f *Fake) arrive(call *Call, reply chan<- result) fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	call.At = time.UnixMicro(f.cfg.Clock.UnixMicro())
-	rec := &record{Call: call}
-	f.calls = append(f.calls, rec)
+	f.calls = append(f.calls, call)
 	ft := f.nextFault(call.Op)
 	if ft.held != nil {
-		ft.held.requests = append(ft.held.requests, heldRequest{call: rec, reply: reply})
+		ft.held.requests = append(ft.held.requests, func() { reply <- f.apply(call) })
 	}
-	return rec, ft
+	return ft
 }
 
 // apply lets the back end do a call.
-func (f *Fake) apply(rec *record) result {
+func (f *Fake) apply(call *Call) (r result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var r result
-	switch rec.Op {
+	switch call.Op {
 	case Acquire:
-		r.grant, r.err = f.space.acquire(rec.Request)
+		r.grant, r.err = f.space.acquire(call.Request)
 	case Renew:
-		r.grant, r.err = f.space.renew(rec.Grant, rec.Until)
+		r.grant, r.err = f.space.renew(call.Grant, call.Until)
 	case Resume:
-		r.grant, r.err = f.space.resume(rec.Grant, rec.Token, rec.Until)
+		r.grant, r.err = f.space.resume(call.Grant, call.Token, call.Until)
 	case Release:
-		if r.err = f.space.release(rec.Grant, rec.Last); r.err == nil {
-			delete(f.watchers, rec.Grant.Token)
+		if r.err = f.space.release(call.Grant, call.Last); r.err == nil {
+			delete(f.watchers, call.Grant.Token)
 		}
 	}
-	rec.Applied, rec.Result, rec.Err = true, r.grant, r.err
+	call.Result = r.grant
 	return r
 }

@@ -31,59 +31,73 @@ func mustAcquire(t *testing.T, c coord.Coordinator, req coord.Request) coord.Gra
 	return g
 }
 
-// within returns a context of d, in the bubble's time.
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func TestFakeLosesRequestsAndReplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
-		f.LoseRequests(Renew, 1)
-		f.LoseReplies(Renew, 1)
-		for _, want := range []int64{100, 300} {
-			start := time.Now()
-			_, err := c.Renew(within(t, time.Second), g, 300)
-			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-				t.Fatalf("after %v: %v; want the deadline, after 1s", time.Since(start), err)
-			}
-			if n := f.Slot(0).NotAfter; n != want {
-				t.Fatalf("stored is %d; want %d", n, want)
-			}
-		}
-	})
-}
-
-func TestFakeDelays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
-		f.DelayReplies(Renew, 2*time.Second, 1)
-		start := time.Now()
-		if _, err := c.Renew(t.Context(), g, 200); err != nil || time.Since(start) != 2*time.Second {
-			t.Fatalf("delayed reply after %v: %v", time.Since(start), err)
-		}
-		f.DelayRequests(Renew, 2*time.Second, Forever)
-		_, err := c.Renew(within(t, time.Second), g, 300)
-		if !errors.Is(err, context.DeadlineExceeded) || f.Slot(0).NotAfter != 200 {
-			t.Fatalf("delayed request: %v, stored %d; want the deadline and 200", err, f.Slot(0).NotAfter)
-		}
-		time.Sleep(1500 * time.Millisecond) // it arrives all the same
-		if n := f.Slot(0).NotAfter; n != 300 {
-			t.Fatalf("stored is %d after the request arrived; want 300", n)
-		}
-		f.Recover()
-		start = time.Now()
-		if _, err := c.Renew(t.Context(), g, 400); err != nil || time.Since(start) != 0 {
-			t.Fatalf("healed, after %v: %v", time.Since(start), err)
-		}
-	})
+// TestFakeFaults renews until tick 300, with 2 s for that.
+func TestFakeFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		plan          func(f *Fake, c *FakeClient)
+		took          time.Duration
+		err           error
+		stored, later int64 // when it returns, and two seconds later
+	}{
+		"request lost": {
+			func(f *Fake, _ *FakeClient) { f.LoseRequests(Renew, 1) },
+			2 * time.Second, context.DeadlineExceeded, 100, 100,
+		},
+		"reply lost": {
+			func(f *Fake, _ *FakeClient) { f.LoseReplies(Renew, 1) },
+			2 * time.Second, context.DeadlineExceeded, 300, 300,
+		},
+		"request delayed": {
+			func(f *Fake, _ *FakeClient) { f.DelayRequests(Renew, 3*time.Second, Forever) },
+			2 * time.Second, context.DeadlineExceeded, 100, 300, // it arrives all the same
+		},
+		"reply delayed": {
+			func(f *Fake, _ *FakeClient) { f.DelayReplies(Renew, time.Second, 1) },
+			time.Second, nil, 300, 300,
+		},
+		"fails": {
+			func(f *Fake, _ *FakeClient) { f.Fail(Renew, coord.ErrClosed, 1) },
+			0, coord.ErrClosed, 100, 100,
+		},
+		"refused": {
+			func(f *Fake, _ *FakeClient) { f.Refuse(true) }, 0, ErrUnreachable, 100, 100,
+		},
+		"not any more": {
+			func(f *Fake, _ *FakeClient) { f.Refuse(true); f.Refuse(false) }, 0, nil, 300, 300,
+		},
+		"an outage that ends": {func(f *Fake, _ *FakeClient) {
+			f.Outage(true)
+			time.AfterFunc(time.Second, func() { f.Outage(false) })
+		}, 2 * time.Second, context.DeadlineExceeded, 100, 100},
+		"recovered": {func(f *Fake, _ *FakeClient) {
+			f.LoseRequests(Renew, Forever)
+			f.Refuse(true)
+			f.Recover()
+		}, 0, nil, 300, 300},
+		"closed": {func(f *Fake, c *FakeClient) {
+			f.LoseReplies(Renew, 1)
+			time.AfterFunc(time.Second, func() { c.Close() })
+		}, time.Second, coord.ErrClosed, 300, 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := NewFake(FakeConfig{})
+				c := f.Client()
+				g := mustAcquire(t, c, ask("a", 1, 0))
+				tt.plan(f, c)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				start := time.Now()
+				_, err := c.Renew(ctx, g, 300)
+				took, stored := time.Since(start), f.Slot(0).NotAfter
+				time.Sleep(2 * time.Second)
+				if later := f.Slot(0).NotAfter; took != tt.took || !errors.Is(err, tt.err) ||
+					stored != tt.stored || later != tt.later {
+					t.Errorf("after %v: %v, stored is %d, and later %d; want %+v", took, err, stored, later, tt)
+				}
+			})
+		})
+	}
 }
 
 func TestFakeReordersAndReplays(t *testing.T) {
@@ -101,50 +115,17 @@ func TestFakeReordersAndReplays(t *testing.T) {
 			first <- r
 		}()
 		synctest.Wait()
-		if held.Len() != 1 {
-			t.Fatalf("%d requests are held; want 1", held.Len())
-		}
 		if r, err := c.Renew(t.Context(), g, 300); err != nil || r.NotAfter != 300 {
 			t.Fatalf("the second renewal overtakes: %v, %v", r, err)
 		}
 		held.Deliver()
-		if r := <-first; r.NotAfter != 300 || held.Len() != 0 {
+		if r := <-first; r.NotAfter != 300 {
 			t.Fatalf("the first renewal returned %v; want a NotAfter of 300, stored before", r)
 		}
 		acquired := f.CallsOf(Acquire)[0]
 		f.Steal(0)
 		if r, err := f.Replay(acquired); !errors.Is(err, coord.ErrNoWorkerID) {
 			t.Fatalf("replay of an acquire over a thief: %v, %v", r, err)
-		}
-	})
-}
-
-func TestFakeOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{})
-		c := f.Client()
-		g := mustAcquire(t, c, ask("a", 1, 0))
-		f.Outage(true)
-		time.AfterFunc(time.Second, func() { f.Outage(false) })
-		if _, err := c.Renew(within(t, 3*time.Second), g, 200); !errors.Is(err,
-			context.DeadlineExceeded) {
-			t.Fatalf("a request made in an outage: %v; want it lost", err)
-		}
-		if _, err := c.Renew(t.Context(), g, 200); err != nil {
-			t.Fatalf("after the outage: %v", err)
-		}
-		f.Refuse(true)
-		if err := c.Release(t.Context(), g, 0); !errors.Is(err, ErrUnreachable) {
-			t.Fatalf("refused: %v", err)
-		}
-		f.Recover()
-		f.LoseReplies(Release, 1)
-		time.AfterFunc(time.Second, func() { c.Close() })
-		if err := c.Release(t.Context(), g, 50); !errors.Is(err, coord.ErrClosed) {
-			t.Fatalf("a call under way at Close: %v", err)
-		}
-		if s := f.Slot(0); s.NotAfter != 50 || s.Token != "" {
-			t.Fatalf("its slot is %+v; want it released at 50", s)
 		}
 	})
 }

@@ -11,9 +11,8 @@ import (
 
 // Call is an entry of the log of a [Fake].
 type Call struct {
-	Op     Op
-	Client int       // the number of the participant, from 1 on
-	At     time.Time // when it was made, by the fake's clock
+	Op Op
+	At time.Time // when it was made, by the fake's clock
 
 	Request coord.Request // of Acquire
 	Grant   coord.Grant   // that was passed to Renew, Release or Resume
@@ -21,19 +20,12 @@ type Call struct {
 	Until   int64         // of Renew and Resume
 	Last    int64         // of Release
 
-	Applied bool        // the back end has done it
-	Result  coord.Grant // if Applied: what the back end answered
-	Err     error       // if Applied
+	Result coord.Grant // what the back end has granted; zero: nothing
 }
-
-// record is an entry that is still being written to.
-type record struct{ Call }
 
 // Slot is what a [Fake] stores for a worker ID.
 type Slot struct {
-	Token      string // of the holder; empty: nobody holds it
-	Identity   string // of the last holder
-	Holder     string
+	Token      string    // of the holder; empty: nobody holds it
 	Generation uint64    // 0: it was never held
 	NotBefore  int64     // of the last stored piece
 	NotAfter   int64     // stored
@@ -45,8 +37,8 @@ func (f *Fake) Calls() []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make([]Call, len(f.calls))
-	for i, r := range f.calls {
-		out[i] = r.Call
+	for i, c := range f.calls {
+		out[i] = *c
 	}
 	return out
 }
@@ -63,12 +55,9 @@ func (f *Fake) Count(op Op) int { return len(f.CallsOf(op)) }
 func (f *Fake) Slot(worker int) Slot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sl := f.space.slots[worker]
-	if sl == nil {
-		return Slot{}
-	}
+	sl := f.space.slot(worker)
 	return Slot{
-		Token: sl.token, Identity: sl.identity, Holder: sl.holder, Generation: sl.generation,
+		Token: sl.token, Generation: sl.generation,
 		NotBefore: sl.from, NotAfter: sl.stored, LeaseEnd: time.UnixMicro(sl.leaseEnd),
 	}
 }
@@ -109,10 +98,9 @@ func (f *Fake) RaiseFloor(tick int64) {
 func (f *Fake) Expire(worker int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if sl := f.space.slots[worker]; sl != nil {
-		sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
-		f.notifyLost(sl.token)
-	}
+	sl := f.space.slot(worker)
+	sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
+	f.notifyLost(sl.token)
 }
 
 // Steal gives a worker ID to somebody else, by the rules, as if its lease had
@@ -122,24 +110,17 @@ func (f *Fake) Expire(worker int) {
 func (f *Fake) Steal(worker int) coord.Grant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.space
-	sl := s.slots[worker]
-	if sl == nil {
-		sl = &slot{req: coord.Request{LastTick: math.MaxInt64}}
-		s.slots[worker] = sl
-	}
+	sl := f.space.slot(worker)
 	f.notifyLost(sl.token)
-	horizon := sl.req.Until - sl.req.Now
 	now := sl.req.Now
 	if sl.req.Scale.Unit > 0 {
 		now = sl.req.Scale.Tick(f.cfg.Clock.UnixMicro())
 	}
-	sl.generation = s.rules.next(sl.generation)
+	sl.generation++
 	sl.token = fmt.Sprintf("thief-%d-%d", worker, sl.generation)
 	sl.identity, sl.holder = "", "thief"
-	sl.from = s.rules.opens(*sl, s.floor, now)
-	until := max(sl.from, s.rules.clamp(now+horizon, sl.req.LastTick))
-	sl.stored = s.rules.stores(sl.stored, until)
+	sl.from = f.space.opens(sl)
+	sl.stored = max(sl.from, min(now+sl.req.Until-sl.req.Now, sl.req.LastTick))
 	sl.leaseEnd = math.MaxInt64
 	return sl.grant(worker)
 }

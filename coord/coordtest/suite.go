@@ -38,12 +38,6 @@ type Harness struct {
 	RaiseFloor func(tb testing.TB, tick int64)
 	// Sticky says that an identity gets its last worker ID back.
 	Sticky bool
-
-	// Scale is the unit of ticks. Zero: milliseconds since 2024-01-01.
-	Scale clock.Scale
-	// Now returns the tick that the back end's clock is in. Nil: the tick of
-	// time.Now.
-	Now func() int64
 }
 
 // suite is the run of one case.
@@ -88,6 +82,12 @@ const (
 	callTimeout = 30 * time.Second
 )
 
+// scale is that of the layouts.
+var scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+
+// tickNow is the tick that the present is in.
+func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
+
 // cases are all cases of the suite, in order.
 func cases() []testCase {
 	return slices.Concat(acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases,
@@ -124,15 +124,9 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 	if why := skipReason(h, tc.needs); why != "" {
 		tb.Skipf("skipped: %s", why)
 	}
-	if h.Scale.Unit == 0 {
-		h.Scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
-	}
-	if h.Now == nil {
-		h.Now = func() int64 { return h.Scale.Tick(time.Now().UnixMicro()) }
-	}
-	s := &suite{TB: tb, h: h, now: h.Now(), timeout: timeout}
+	s := &suite{TB: tb, h: h, now: tickNow(), timeout: timeout}
 	var err error
-	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator, h.Scale); err != nil {
+	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator); err != nil {
 		tb.Fatalf("lease times of the driver: %v", err)
 	}
 	tc.run(s)
@@ -156,7 +150,7 @@ func skipReason(h Harness, n need) string {
 
 // leaseTimes returns a TTL that the driver accepts, and a horizon of which it
 // accepts three in a row.
-func leaseTimes(c coord.Coordinator, scale clock.Scale) (time.Duration, int64, error) {
+func leaseTimes(c coord.Coordinator) (time.Duration, int64, error) {
 	rules := coord.Describe(c).Rules
 	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
 	if err != nil {
@@ -192,10 +186,10 @@ func (s *suite) sharer(first, count int) party {
 // have begun long ago, and a driver that compares clocks must not take that for skew.
 func (s *suite) request(p party) coord.Request {
 	return coord.Request{
-		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: s.h.Scale,
+		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: scale,
 		LastTick: lastTick,
 		Workers:  p.share, Capacity: capacity, TTL: s.ttl,
-		Now: s.h.Now(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
+		Now: tickNow(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
 	}
 }
 
@@ -204,6 +198,13 @@ func (s *suite) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(s.Context(), s.timeout)
 	s.Cleanup(cancel)
 	return ctx
+}
+
+// holder returns a participant that has been granted the only worker ID it asks for.
+func (s *suite) holder() (party, coord.Grant) {
+	s.Helper()
+	p := s.client(1)
+	return p, s.acquire(p)
 }
 
 // acquire acquires with a new token; it must succeed.
@@ -285,9 +286,16 @@ func (s *suite) wantFull(what string, p party) {
 // wantSame checks that two grants say the same; the handle is the driver's own.
 func (s *suite) wantSame(what string, got, want coord.Grant) {
 	s.Helper()
-	got.Handle, want.Handle = nil, nil
-	if got != want {
+	if got, want = withoutHandle(got), withoutHandle(want); got != want {
 		s.Fatalf("%s: %v; want %v", what, got, want)
+	}
+}
+
+// wantWindow checks the window of g.
+func (s *suite) wantWindow(what string, g coord.Grant, from, until int64) {
+	s.Helper()
+	if g.NotBefore != from || g.NotAfter != until {
+		s.Fatalf("%s: %v; want the window (%d, %d]", what, g, from, until)
 	}
 }
 
@@ -300,4 +308,20 @@ func (s *suite) wantAfter(what string, g, predecessor coord.Grant, tick int64) {
 	if g.Generation <= predecessor.Generation {
 		s.Fatalf("%s: %v has no higher generation than %v", what, g, predecessor)
 	}
+}
+
+// wantNext acquires the only worker ID after g, of which all up to a tick may be used.
+func (s *suite) wantNext(what string, g coord.Grant, tick int64) coord.Grant {
+	s.Helper()
+	next := s.acquire(s.client(1))
+	s.wantAfter("Acquire after "+what, next, g, tick)
+	return next
+}
+
+// wantOut checks that a grant can neither be renewed nor released.
+func (s *suite) wantOut(who string, p party, g coord.Grant) {
+	s.Helper()
+	_, err := p.Renew(s.ctx(), g, s.now+3*s.horizon)
+	s.wantErr("Renew by "+who, err, coord.ErrLeaseLost)
+	s.wantErr("Release by "+who, p.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
 }

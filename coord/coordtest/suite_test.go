@@ -11,7 +11,7 @@ func fakeHarness(f *Fake) Harness {
 	return Harness{
 		Client: func(testing.TB, coord.Range) coord.Coordinator { return f.Client() },
 		OtherNamespace: func(testing.TB, coord.Range) coord.Coordinator {
-			return NewFake(FakeConfig{Namespace: "other"}).Client()
+			return NewFake(FakeConfig{}).Client()
 		},
 		Expire:     func(_ testing.TB, g coord.Grant) { f.Expire(g.WorkerID) },
 		RaiseFloor: func(_ testing.TB, tick int64) { f.RaiseFloor(tick) },

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	childURL  = "UNALIKE_TEST_FILE_URL"  // set: the process prints IDs
-	childLock = "UNALIKE_TEST_FILE_LOCK" // set: the process locks this file and stops inside
-	childWeak = "UNALIKE_TEST_NOBODY"    // set: it gives up the rights of root before
+	childURL  = "UNALIKE_TEST_FILE_URL" // set: the process prints IDs
+	childWeak = "UNALIKE_TEST_NOBODY"   // set: it gives up the rights of root before
 	// childContainer set: it does so in a PID namespace of its own.
 	childContainer = "UNALIKE_TEST_CONTAINER"
 )
@@ -24,11 +23,9 @@ const (
 var inContainer func() error
 
 func TestMain(m *testing.M) {
-	switch url, lock := os.Getenv(childURL), os.Getenv(childLock); {
+	switch url := os.Getenv(childURL); {
 	case os.Getenv(childContainer) != "":
 		fmt.Println("error:", inContainer())
-	case lock != "":
-		stopInside(lock)
 	case url != "":
 		fmt.Println("error:", printIDs(url))
 	default:

@@ -3,10 +3,7 @@
 package file
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,21 +16,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/filelock"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
-
-// stopInside locks a file, and is stopped inside the lock until somebody lets it go on.
-func stopInside(path string) {
-	l, err := filelock.Lock(path)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("locked")
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	l.Unlock()
-}
 
 // becomeNobody gives up the rights of root.
 func becomeNobody() error {
@@ -41,18 +24,6 @@ func becomeNobody() error {
 		return nil
 	}
 	return syscall.Setuid(65534)
-}
-
-// ids reads the IDs that a child prints until its end, and what it says beside.
-func ids(c *drivertest.Child, each func(id int64)) (said string) {
-	for c.Lines.Scan() {
-		if id, err := strconv.ParseInt(c.Lines.Text(), 10, 64); err == nil {
-			each(id)
-		} else {
-			said = c.Lines.Text()
-		}
-	}
-	return said
 }
 
 // TestCrowd: as many processes as there are worker IDs start on a new file at once, and have one
@@ -104,88 +75,6 @@ func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for
 	}
 }
 
-// TestKillAll kills all processes at arbitrary points, again and again: no ID comes twice, and
-// those who come next are served.
-func TestKillAll(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: it starts 60 processes; make check does")
-	}
-	t.Parallel()
-	const processes = 3
-	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=3s"
-	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.(coord.Admin).Init(t.Context(), core.DefaultLayout().Space()); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
-	seen := map[int64]int{}
-	idle := 0 // rounds in a row without an ID
-	for round := range fulltest.Rounds(20, 500) {
-		var mu sync.Mutex
-		var ended sync.WaitGroup
-		before := len(seen)
-		var children []*drivertest.Child
-		for range processes {
-			c := drivertest.StartChild(t, childURL+"="+url)
-			children = append(children, c)
-			ended.Go(func() {
-				said := ids(c, func(id int64) {
-					mu.Lock()
-					defer mu.Unlock()
-					if last, twice := seen[id]; twice {
-						t.Errorf("ID %d comes in round %d and in %d", id, last, round)
-					}
-					seen[id] = round
-				})
-				if strings.HasPrefix(said, "error") {
-					t.Errorf("round %d: %s", round, said)
-				}
-			})
-		}
-		pause := time.NewTimer(time.Duration(rand.Int64N(int64(time.Second))))
-		<-pause.C
-		for _, c := range children {
-			c.Kill()
-		}
-		ended.Wait()
-		if idle++; len(seen) > before {
-			idle = 0
-		}
-		if idle > 10 || t.Failed() {
-			t.Fatalf("round %d: no ID in %d rounds", round, idle)
-		}
-	}
-	t.Logf("%d IDs", len(seen))
-}
-
-// TestStoppedInsideTheLock: the others name the process that is stopped, and go on when it does.
-func TestStoppedInsideTheLock(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ids")
-	child := drivertest.StartChild(t, childLock+"="+path+".lock")
-	child.Line(t)
-	c, err := open(path, Options{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err = c.Acquire(ctx, request(4))
-	if want := fmt.Sprintf("%s.lock is locked by process %d; if that process is stopped, let it go "+
-		"on or end it", path, child.PID()); !errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), want) {
-		t.Errorf("error is %v; want %q", err, want)
-	}
-	if err := syscall.Kill(child.PID(), syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	drivertest.MustAcquire(t, c, request(4))
-}
-
 // TestPermissionDenied needs a process of its own, because nothing is denied to root, who may run
 // the tests.
 func TestPermissionDenied(t *testing.T) {
@@ -200,7 +89,7 @@ func TestPermissionDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(folder, "ids")
-	said := ids(drivertest.StartChild(t, childURL+"=file://"+path, childWeak+"=1"), func(int64) {})
+	said := drivertest.StartChild(t, childURL+"=file://"+path, childWeak+"=1").Line(t)
 	if !strings.Contains(said, "this user may not write it: open ") || !strings.Contains(said, path) {
 		t.Errorf("the process said %s", said)
 	}

@@ -93,7 +93,7 @@ func TestBadFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.ReadFile(r.file())
-		_, err := r.start().Acquire(r.ctx(), r.request(4))
+		_, err := r.start().ask()
 		if now, _ := os.ReadFile(r.file()); !errors.Is(err, coord.ErrInvalid) ||
 			!strings.Contains(err.Error(), test.says) || string(now) != string(before) {
 			t.Errorf("%v; want %q", err, test.says)
@@ -109,7 +109,7 @@ const v1 = "unalike-state v1 14 " +
 func TestInUse(t *testing.T) {
 	r := newRig(t)
 	r.start().acquire(4)
-	_, err := r.start().Acquire(r.ctx(), r.request(4))
+	_, err := r.start().ask()
 	if err == nil || coord.Permanent(err) ||
 		!strings.Contains(err.Error(), "it is in use by this process, ") ||
 		!strings.Contains(err.Error(), "it is waited for: give each generator a file of its own") {

@@ -44,7 +44,7 @@ func TestCopiesAreNotUsed(t *testing.T) {
 			r.sys = func(s *system) { r.disk.seam(s); change(s) }
 			r.away.Store(true)
 			p := r.start()
-			h, err := p.Acquire(r.ctx(), r.request(4))
+			h, err := p.ask()
 			if err == nil || why != "a second name" && !errors.Is(err, errAway) {
 				t.Errorf("%s: %v, %v; want the back end's error", why, h, err)
 			}

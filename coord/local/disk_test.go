@@ -171,7 +171,7 @@ func TestFloorWhileTheDiskFails(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errDisk) {
+		if _, err := p.ask(); !errors.Is(err, errDisk) {
 			t.Fatalf("the disk fails: %v", err)
 		}
 		r.trouble = nil
@@ -224,7 +224,7 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 			t.Errorf("Close after %v: %v", time.Since(began), err)
 		}
 		q := r.start()
-		if _, err := q.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errInUse) {
+		if _, err := q.ask(); !errors.Is(err, errInUse) {
 			t.Errorf("a second process: %v", err)
 		}
 		r.disk.is(nil)
@@ -258,7 +258,7 @@ func TestReplacedWhileInUse(t *testing.T) {
 			}
 			for range 10 {
 				time.Sleep(time.Second)
-				if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil {
+				if h, err := p.extend(g); err == nil {
 					g = h
 				} else if !strings.Contains(err.Error(),
 					"was deleted, replaced or linked while it was in use") {
@@ -292,7 +292,7 @@ func TestStripes(t *testing.T) {
 			before := r.disk.writes.Load()
 			for began := time.Now(); time.Since(began) < limit; time.Sleep(10 * time.Millisecond) {
 				for i := range grants {
-					if g, err := p.Renew(r.ctx(), grants[i], tickNow()+horizon); err == nil {
+					if g, err := p.extend(grants[i]); err == nil {
 						grants[i] = g
 					}
 				}

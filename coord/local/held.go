@@ -85,6 +85,14 @@ func (h *heldGrant) raise(to int64) {
 	h.entry.Mark = max(h.entry.Mark, min(to, h.entry.Current.To))
 }
 
+// enter goes on in the next piece, if that in use is spent, and the keeper has been given something
+// of it: it would take what lies between two earlier ones for its own.
+func (h *heldGrant) enter() {
+	if h.local.NotAfter >= h.entry.Current.From { //mutant:local-piece-given
+		h.entry.enter()
+	}
+}
+
 // advance notes that the generator asks for a window until a tick, which tells its clock, and moves
 // the mark as far as the file's window goes: into the next piece, if that in use is spent. It
 // returns how far the mark has to be stored to last until the next renewal has been stored as well,
@@ -97,7 +105,7 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 	want := min(until, tick+h.window)
 	h.raise(want)
 	if e.Mark < want && (e.Mark <= h.stored || e.Mark < tick) {
-		e.enter()
+		h.enter()
 		h.raise(max(want, e.Current.From+h.window))
 	}
 	if h.window < h.horizon {

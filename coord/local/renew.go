@@ -158,7 +158,7 @@ func (h *heldGrant) adopt(x extension) {
 		h.failing = fmt.Errorf("%w renewal: the driver returned %v for %v", coord.ErrInvalid, x.g, x.base)
 	default:
 		e.Next = piece{x.g.NotBefore, max(x.g.NotAfter, last.To)}
-		e.enter()
+		h.enter()
 	}
 }
 

@@ -290,6 +290,14 @@ func (r *rig) ctx() context.Context {
 	return ctx
 }
 
+// ask acquires one of four worker IDs.
+func (p *process) ask() (coord.Grant, error) { return p.Acquire(p.ctx(), p.request(4)) }
+
+// extend renews at the present.
+func (p *process) extend(g coord.Grant) (coord.Grant, error) {
+	return p.Renew(p.ctx(), g, tickNow()+horizon)
+}
+
 // acquire acquires, which must succeed.
 func (p *process) acquire(workers int) coord.Grant {
 	p.Helper()
@@ -303,7 +311,7 @@ func (p *process) acquire(workers int) coord.Grant {
 // renew renews at the present, which must succeed.
 func (p *process) renew(g coord.Grant) coord.Grant {
 	p.Helper()
-	r, err := p.Renew(p.ctx(), g, tickNow()+horizon)
+	r, err := p.extend(g)
 	if err != nil {
 		p.Fatalf("Renew of %v: %v", g, err)
 	}

@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 				if err := p.Release(r.ctx(), g, last); err != nil || r.sent[ops["release"]].Load() != 0 {
 					t.Fatalf("parked: %v, %d releases were sent", err, r.sent[ops["release"]].Load())
 				}
-				if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+				if _, err := p.extend(g); !errors.Is(err, coord.ErrLeaseLost) {
 					t.Errorf("renewed after it was parked: %v", err)
 				}
 				g.NotAfter = last
@@ -138,7 +138,7 @@ func TestGivenBackStaysDead(t *testing.T) {
 			return errAway
 		}
 		release(errAway)
-		if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+		if h, err := p.extend(g); !errors.Is(err, coord.ErrLeaseLost) {
 			t.Errorf("renewed: %v, %v", h, err)
 		}
 		if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrLeaseLost) {
@@ -166,7 +166,7 @@ func TestCalledOffRelease(t *testing.T) {
 				r.sent[ops["release"]].Load() != 0 {
 				t.Errorf("away %t: %v", away, err)
 			}
-			if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+			if _, err := p.extend(g); !errors.Is(err, coord.ErrLeaseLost) {
 				t.Errorf("away %t: renewed after that: %v", away, err)
 			}
 			r.follows(p.acquire(1), g)
@@ -233,7 +233,7 @@ func TestNamespaceMadeAnew(t *testing.T) {
 			r.away.Store(false)
 			const says = "delete the file when the windows in it are over"
 			if !offline {
-				if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, coord.ErrInvalid) ||
+				if _, err := p.ask(); !errors.Is(err, coord.ErrInvalid) ||
 					!strings.Contains(err.Error(), says) {
 					t.Errorf("with the windows of the old namespace: %v", err)
 				}
@@ -241,7 +241,7 @@ func TestNamespaceMadeAnew(t *testing.T) {
 			var err error
 			for range 40 {
 				time.Sleep(time.Second)
-				if h, failed := p.Renew(r.ctx(), g, tickNow()+horizon); failed == nil {
+				if h, failed := p.extend(g); failed == nil {
 					g = h
 				} else {
 					err = failed
@@ -354,6 +354,28 @@ func TestParkedBelowAPiece(t *testing.T) {
 	})
 }
 
+// TestPieceThatWasNotGiven: the mark has come to the end of a piece above a floor, of which the
+// keeper does not know yet, and the back end grants one above another floor. The keeper is given
+// the first, without what lies below it.
+func TestPieceThatWasNotGiven(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		p.mu.Lock()
+		defer p.unlock()
+		h := p.find(g)
+		first := piece{g.NotAfter + 1000, g.NotAfter + 2000}
+		h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
+		x := extension{h.remote, h.remote}
+		x.base.NotBefore, x.base.NotAfter = first.From, first.To
+		x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+2000
+		h.adopt(x)
+		if got := p.give(h, g); got.NotBefore != first.From || got.NotAfter != first.To {
+			t.Errorf("%v was held, then %+v granted, and %v above it; given is %v", g, first, x.g, got)
+		}
+	})
+}
+
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both
 // have its grant. Two generators of a process have two worker IDs.
 func TestAtOnce(t *testing.T) {
@@ -421,7 +443,7 @@ func TestAnotherServer(t *testing.T) {
 		if err != nil || h.WorkerID != g.WorkerID || h.NotBefore > tickNow() {
 			t.Fatalf("the file has %v of another namespace; granted is %v, %v", g, h, err)
 		}
-		if h, err = p.Renew(r.ctx(), h, tickNow()+horizon); err != nil || h.NotAfter <= tickNow() {
+		if h, err = p.extend(h); err != nil || h.NotAfter <= tickNow() {
 			t.Errorf("renewed: %v, %v", h, err)
 		}
 	})

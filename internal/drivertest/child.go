@@ -2,17 +2,11 @@ package drivertest
 
 import (
 	"bufio"
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -57,34 +51,4 @@ func (c *Child) Line(tb testing.TB) string {
 		tb.Fatalf("the child ended: %v", c.Lines.Err())
 	}
 	return c.Lines.Text()
-}
-
-// PrintIDs prints IDs at a pace until next has none, and says why. It waits for a worker
-// ID for as long as another one holds it, and tries for longer than the TTL, which is
-// short for a machine that is slow.
-func PrintIDs(ctx context.Context, c coord.Coordinator, pace time.Duration,
-	next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig,
-) error {
-	g, err := core.New(ctx, c, core.Config{Lease: lease})
-	for err != nil && (errors.Is(err, coord.ErrNoWorkerID) || !coord.Permanent(err)) &&
-		ctx.Err() == nil {
-		pause := time.NewTimer(20 * time.Millisecond)
-		<-pause.C
-		g, err = core.New(ctx, c, core.Config{Lease: lease})
-	}
-	if err != nil {
-		return err
-	}
-	ticker := time.NewTicker(pace)
-	defer ticker.Stop()
-	for range ticker.C {
-		id, err := next(g)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(os.Stdout, int64(id)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

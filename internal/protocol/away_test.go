@@ -24,47 +24,45 @@ func TestNewcomersWait(t *testing.T) {
 		"a clock":  (&shifted{}).UnixMicro,
 	} {
 		for _, lives := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				inOurTime(t, func(t *testing.T) {
-					server := memstore.NewServer("a")
-					server.Clock = clock
-					holder, _ := tap(t, server, nil, outlives)
-					g := mustAcquire(t, holder, wants("holder"))
-					restore := server.Snapshot()
-					for range 4 {
-						time.Sleep(20 * time.Second)
-						g = mustRenew(t, holder, g, 20_000)
+			runInOurTime(t, name, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				server.Clock = clock
+				holder, _ := tap(t, server, nil, outlives)
+				g := mustAcquire(t, holder, wants("holder"))
+				restore := server.Snapshot()
+				for range 4 {
+					time.Sleep(20 * time.Second)
+					g = mustRenew(t, holder, g, 20_000)
+				}
+				restore()
+				newcomer, _ := tap(t, server, nil, outlives)
+				asked := time.Now()
+				for range 2 {
+					_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+					q, ok := errors.AsType[*coord.QuarantinedError](err)
+					if !ok || !strings.Contains(q.Reason, "old copy") ||
+						q.Until.Sub(asked).Round(time.Second) != time.Minute {
+						t.Fatalf("a newcomer beside a lease that is old: %v", err)
 					}
-					restore()
-					newcomer, _ := tap(t, server, nil, outlives)
-					asked := time.Now()
-					for range 2 {
-						_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
-						q, ok := errors.AsType[*coord.QuarantinedError](err)
-						if !ok || !strings.Contains(q.Reason, "old copy") ||
-							q.Until.Sub(asked).Round(time.Second) != time.Minute {
-							t.Fatalf("a newcomer beside a lease that is old: %v", err)
-						}
+				}
+				if lives {
+					if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
+						coord.ErrQuarantined) {
+						t.Fatalf("the holder does not notice: %v", err)
 					}
-					if lives {
-						if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
-							coord.ErrQuarantined) {
-							t.Fatalf("the holder does not notice: %v", err)
-						}
-					} else {
-						time.Sleep(61 * time.Second)
-					}
-					h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
-					if err != nil || lives && h.NotBefore <= g.NotAfter {
-						t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
-					}
-					time.Sleep(10 * time.Second)
-					restore()
-					if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives &&
-						!strings.Contains(fmt.Sprint(err), "old copy") {
-						t.Errorf("once more, after the same copy: %v", err)
-					}
-				})
+				} else {
+					time.Sleep(61 * time.Second)
+				}
+				h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+				if err != nil || lives && h.NotBefore <= g.NotAfter {
+					t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
+				}
+				time.Sleep(10 * time.Second)
+				restore()
+				if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives &&
+					!strings.Contains(fmt.Sprint(err), "old copy") {
+					t.Errorf("once more, after the same copy: %v", err)
+				}
 			})
 		}
 	}
@@ -171,42 +169,6 @@ func TestCallersClockCounts(t *testing.T) {
 		if want := wants("").Now + ahead +
 			(2*time.Minute + time.Second).Milliseconds(); server.Meta().Floor < want {
 			t.Errorf("the floor after the loss is %d; want %d", server.Meta().Floor, want)
-		}
-	})
-}
-
-// TestFloorThatIsTooFar: a wrong clock has raised the floor. Nothing is granted above it, and the
-// errors say what lowers it; then service is back.
-func TestFloorThatIsTooFar(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		server, far := memstore.NewServer("a"), &shifted{}
-		wrong, _ := tap(t, server, far)
-		p := process(t, server)
-		held := mustAcquire(t, p, within("held", coord.Range{First: 2, Count: 1}))
-		g := mustAcquire(t, wrong, within("g", coord.Range{Count: 1}))
-		restore := server.Snapshot()
-		g = mustRenew(t, wrong, g, 1)
-		restore()
-		far.by = 24 * time.Hour
-		if _, err := wrong.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
-			t.Fatal(err)
-		}
-		far.by = 0
-		_, renewed := p.Renew(t.Context(), held, held.NotAfter+1)
-		_, acquired := p.Acquire(t.Context(), within("new", coord.Range{First: 3, Count: 1}))
-		for _, err := range []error{renewed, acquired} {
-			if !errors.Is(err, coord.ErrQuarantined) ||
-				!strings.Contains(err.Error(), "'unalike quarantine --lower'") {
-				t.Errorf("under a floor that is a day ahead: %v", err)
-			}
-		}
-		if _, err := p.Lower(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(3 * time.Minute)
-		h := mustAcquire(t, p, within("new", coord.Range{First: 3, Count: 1}))
-		if h.NotBefore > wants("").Now {
-			t.Errorf("after it was lowered: %v", h)
 		}
 	})
 }

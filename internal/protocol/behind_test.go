@@ -15,25 +15,23 @@ import (
 func TestKnownFloorHeld(t *testing.T) {
 	for name, server := range map[string]bool{"own clock": false, "clock of the back end": true} {
 		for how, lose := range losses {
-			t.Run(name+", "+how, func(t *testing.T) {
-				inOurTime(t, func(t *testing.T) {
-					own, behind := &shifted{}, &shifted{}
-					back := memstore.NewServer("a")
-					if server {
-						back.Clock = behind.UnixMicro
-					} else {
-						own = behind
-					}
-					p, _ := tap(t, back, own)
-					g, restore := lossDealtWith(t, back, p)
-					want := back.Meta()
-					lose(back, restore)
-					behind.by = -10 * time.Minute
-					notices(t, p, g)
-					if got := back.Meta(); got.Floor < want.Floor || got.Loss == want.Loss {
-						t.Errorf("the namespace was %+v, and a clock that is behind has made it %+v", want, got)
-					}
-				})
+			runInOurTime(t, name+", "+how, func(t *testing.T) {
+				own, behind := &shifted{}, &shifted{}
+				back := memstore.NewServer("a")
+				if server {
+					back.Clock = behind.UnixMicro
+				} else {
+					own = behind
+				}
+				p, _ := tap(t, back, own)
+				g, restore := lossDealtWith(t, back, p)
+				want := back.Meta()
+				lose(back, restore)
+				behind.by = -10 * time.Minute
+				notices(t, p, g)
+				if got := back.Meta(); got.Floor < want.Floor || got.Loss == want.Loss {
+					t.Errorf("the namespace was %+v, and a clock that is behind has made it %+v", want, got)
+				}
 			})
 		}
 	}

@@ -47,33 +47,31 @@ func TestFloorSeenBetweenLosses(t *testing.T) {
 // lost too: what is stored is again what it was when the request was made.
 func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 	for how, lose := range losses {
-		t.Run(how, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				p, st := tap(t, server, nil)
-				g := mustAcquire(t, p, within("p", coord.Range{Count: 1}))
-				restore := server.Snapshot()
-				g = mustRenew(t, p, g, 1000)
-				time.Sleep(10 * time.Second)
-				restore()
-				var lost coord.Grant
-				st.tap = func(call string, answered bool) error {
-					if call != "survey" || answered || lost.Token != "" {
-						return nil
-					}
-					time.Sleep(3 * time.Minute)
-					lost = mustAcquire(t, process(t, server), within("x", coord.Range{First: 1, Count: 1}))
-					_, err := p.Inspect(t.Context())
-					lose(server, restore)
-					return err
+		runInOurTime(t, how, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			p, st := tap(t, server, nil)
+			g := mustAcquire(t, p, within("p", coord.Range{Count: 1}))
+			restore := server.Snapshot()
+			g = mustRenew(t, p, g, 1000)
+			time.Sleep(10 * time.Second)
+			restore()
+			var lost coord.Grant
+			st.tap = func(call string, answered bool) error {
+				if call != "survey" || answered || lost.Token != "" {
+					return nil
 				}
-				for range 4 {
-					notices(t, p, g)
-				}
-				if got := server.Meta(); lost.Token == "" || got.Floor < lost.NotAfter {
-					t.Errorf("%v was lost, and the namespace is %+v", lost, got)
-				}
-			})
+				time.Sleep(3 * time.Minute)
+				lost = mustAcquire(t, process(t, server), within("x", coord.Range{First: 1, Count: 1}))
+				_, err := p.Inspect(t.Context())
+				lose(server, restore)
+				return err
+			}
+			for range 4 {
+				notices(t, p, g)
+			}
+			if got := server.Meta(); lost.Token == "" || got.Floor < lost.NotAfter {
+				t.Errorf("%v was lost, and the namespace is %+v", lost, got)
+			}
 		})
 	}
 }
@@ -104,39 +102,37 @@ func TestNoticedInTheMiddle(t *testing.T) {
 			return coord.Grant{NotBefore: math.MaxInt64}, c.Release(t.Context(), g, g.NotBefore)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				c, st := tap(t, server, nil)
-				g := mustAcquire(t, c, wants("p"))
-				restore := server.Snapshot()
-				for _, token := range []string{"x", "y", "z"} {
-					mustAcquire(t, process(t, server), wants(token))
+		runInOurTime(t, name, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			c, st := tap(t, server, nil)
+			g := mustAcquire(t, c, wants("p"))
+			restore := server.Snapshot()
+			for _, token := range []string{"x", "y", "z"} {
+				mustAcquire(t, process(t, server), wants(token))
+			}
+			if _, err := c.Inspect(t.Context()); err != nil { // it sees a number that is lost
+				t.Fatal(err)
+			}
+			if tt.answer == "" {
+				restore()
+			}
+			st.tap = func(call string, answered bool) error {
+				switch {
+				case name == "Renew, and the answer is lost" && call == "commit" && answered:
+					return errNoAnswer
+				case call != tt.answer || !answered:
+					return nil
 				}
-				if _, err := c.Inspect(t.Context()); err != nil { // it sees a number that is lost
-					t.Fatal(err)
-				}
-				if tt.answer == "" {
-					restore()
-				}
-				st.tap = func(call string, answered bool) error {
-					switch {
-					case name == "Renew, and the answer is lost" && call == "commit" && answered:
-						return errNoAnswer
-					case call != tt.answer || !answered:
-						return nil
-					}
-					st.tap = nil
-					restore()
-					_, err := c.Inspect(t.Context())
-					return err
-				}
-				h, err := tt.call(t, c, g)
-				if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor ||
-					err != nil && !errors.Is(err, coord.ErrQuarantined) {
-					t.Errorf("%v, %v; the floor is %d", h, err, floor)
-				}
-			})
+				st.tap = nil
+				restore()
+				_, err := c.Inspect(t.Context())
+				return err
+			}
+			h, err := tt.call(t, c, g)
+			if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor ||
+				err != nil && !errors.Is(err, coord.ErrQuarantined) {
+				t.Errorf("%v, %v; the floor is %d", h, err, floor)
+			}
 		})
 	}
 }

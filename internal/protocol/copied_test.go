@@ -25,25 +25,23 @@ func TestCopyIsTold(t *testing.T) {
 			return c.Release(t.Context(), g, g.NotAfter-1)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				told, stays := process(t, server), process(t, server)
-				g := mustAcquire(t, told, wants("token"))
-				other := g
-				other.Handle = nil
+		runInOurTime(t, name, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			told, stays := process(t, server), process(t, server)
+			g := mustAcquire(t, told, wants("token"))
+			other := g
+			other.Handle = nil
+			other = mustRenew(t, stays, other, 1)
+			if err := end(t, told, g); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Fatalf("the copy of a holder has extended its window, and %s is %v", name, err)
+			}
+			for range 3 {
+				time.Sleep(time.Second)
 				other = mustRenew(t, stays, other, 1)
-				if err := end(t, told, g); !errors.Is(err, coord.ErrLeaseLost) {
-					t.Fatalf("the copy of a holder has extended its window, and %s is %v", name, err)
-				}
-				for range 3 {
-					time.Sleep(time.Second)
-					other = mustRenew(t, stays, other, 1)
-				}
-				if q := mustAcquire(t, told, wants("other")); q.WorkerID == g.WorkerID {
-					t.Errorf("%v is granted: %v is held", q, other)
-				}
-			})
+			}
+			if q := mustAcquire(t, told, wants("other")); q.WorkerID == g.WorkerID {
+				t.Errorf("%v is granted: %v is held", q, other)
+			}
 		})
 	}
 }
@@ -98,22 +96,20 @@ func (st *tapped) delayed(answered bool) (release func()) {
 // the first is late: it asks, or learns what became of it, after the second one.
 func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
 	for name, delayed := range map[string]bool{"its request": false, "its answer": true} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				p, st := tap(t, memstore.NewServer("a"), nil)
-				g := mustAcquire(t, p, wants("token"))
-				release := st.delayed(delayed)
-				var done sync.WaitGroup
-				done.Go(func() { mustRenew(t, p, g, 100) })
-				synctest.Wait()
-				next := mustRenew(t, p, g, 1)
-				release()
-				done.Wait()
-				if next, err := p.Renew(t.Context(), next, g.NotAfter+2); err != nil ||
-					next.NotAfter != g.NotAfter+100 {
-					t.Errorf("%v, %v", next, err)
-				}
-			})
+		runInOurTime(t, name, func(t *testing.T) {
+			p, st := tap(t, memstore.NewServer("a"), nil)
+			g := mustAcquire(t, p, wants("token"))
+			release := st.delayed(delayed)
+			var done sync.WaitGroup
+			done.Go(func() { mustRenew(t, p, g, 100) })
+			synctest.Wait()
+			next := mustRenew(t, p, g, 1)
+			release()
+			done.Wait()
+			if next, err := p.Renew(t.Context(), next, g.NotAfter+2); err != nil ||
+				next.NotAfter != g.NotAfter+100 {
+				t.Errorf("%v, %v", next, err)
+			}
 		})
 	}
 }

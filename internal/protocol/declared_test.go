@@ -107,25 +107,6 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 	}
 }
 
-// TestRenewalOfLongWindows: where the back end has a clock, a window is extended as far as
-// the namespace declares, and no further.
-func TestRenewalOfLongWindows(t *testing.T) {
-	declare(t, func(t *testing.T, d *declared) {
-		d.server.Clock = (&shifted{}).UnixMicro
-		c := d.process()
-		g := mustAcquire(t, c, d.request("token", 1))
-		time.Sleep(time.Minute)
-		for _, ahead := range []time.Duration{sixHours, 7 * time.Hour} {
-			want := min(d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro()), d.end())
-			var err error
-			if g, err = c.Renew(t.Context(), g,
-				d.space.Scale.Tick(time.Now().Add(ahead).UnixMicro())); err != nil || g.NotAfter != want {
-				t.Errorf("Renew to %v ahead: %v, %v; want the end at %d", ahead, g, err, want)
-			}
-		}
-	})
-}
-
 // TestResumeLongWindow: who resumes a grant may ask for what the namespace declares, not for
 // what another file said.
 func TestResumeLongWindow(t *testing.T) {

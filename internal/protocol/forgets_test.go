@@ -10,76 +10,74 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
+// forgetting is a process of a back end that may lose all that it has.
+type forgetting struct {
+	*testing.T
+	server *memstore.Server
+	*protocol.Coordinator
+	st *tapped
+}
+
+// forgets is the setting of such a back end.
+func forgets(s *protocol.Settings) { s.Forgets = true }
+
+// makes makes the namespace, and fails before anything is granted.
+func (f *forgetting) makes() {
+	f.st.tap = failing("commit")
+	if g, err := f.Acquire(f.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
+		f.Fatal(g, err)
+	}
+	f.st.tap = nil
+}
+
 // TestForgets: in a back end that may lose all that it has, a namespace that is made begins
 // with the floor of a loss, until it is declared new by who may.
 func TestForgets(t *testing.T) {
-	forgets := func(s *protocol.Settings) { s.Forgets = true }
 	limit := int64((2*time.Minute + time.Second).Milliseconds())
 	for name, tt := range map[string]struct {
-		// and then it is declared new
-		before func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped)
-		init   bool
-		floor  bool
+		before      func(f *forgetting) // and then it is declared new
+		init, floor bool
 	}{
-		"declared first": {
-			func(*testing.T, *memstore.Server, *protocol.Coordinator, *tapped) {}, true,
-			false,
-		},
-		"made, and nothing was granted": {func(t *testing.T, _ *memstore.Server,
-			c *protocol.Coordinator, st *tapped,
-		) {
-			st.tap = failing("commit")
-			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
-				t.Fatal(g, err)
-			}
-			st.tap = nil
-		}, true, false},
-		"made and granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, _ *tapped) {
-			if g := mustAcquire(t, c, wants("t")); g.NotBefore < wants("").Now+limit-1 {
-				t.Fatal(g)
+		"declared first":                {func(*forgetting) {}, true, false},
+		"made, and nothing was granted": {(*forgetting).makes, true, false},
+		"made and granted": {func(f *forgetting) {
+			if g := mustAcquire(f, f.Coordinator, wants("t")); g.NotBefore < wants("").Now+limit-1 {
+				f.Fatal(g)
 			}
 		}, false, true},
-		"a holder has shown what was forgotten": {func(t *testing.T, server *memstore.Server,
-			c *protocol.Coordinator, st *tapped,
-		) {
-			holder, _ := tap(t, server, nil, forgets)
-			if err := holder.Init(t.Context(), space); err != nil {
-				t.Fatal(err)
+		"a holder has shown what was forgotten": {func(f *forgetting) {
+			holder, _ := tap(f, f.server, nil, forgets)
+			if err := holder.Init(f.Context(), space); err != nil {
+				f.Fatal(err)
 			}
-			g := mustAcquire(t, holder, wants("h"))
-			server.Delete()
-			st.tap = failing("commit")
-			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
-				t.Fatal(g, err)
-			}
-			st.tap = nil
-			floor := server.Meta().Floor
+			g := mustAcquire(f, holder, wants("h"))
+			f.server.Delete()
+			f.makes()
+			floor := f.server.Meta().Floor
 			time.Sleep(time.Second)
-			if _, err := holder.Renew(t.Context(), g, g.NotAfter+1); err == nil {
-				t.Fatal("a holder does not notice that its grant was forgotten")
+			if _, err := holder.Renew(f.Context(), g, g.NotAfter+1); err == nil {
+				f.Fatal("a holder does not notice that its grant was forgotten")
 			}
-			if m := server.Meta(); m.Born() || m.Floor < floor || m.Floor > floor+1000 {
-				t.Errorf("what a holder has shown is on record as %+v; the floor was %d", m, floor)
+			if m := f.server.Meta(); m.Born() || m.Floor < floor || m.Floor > floor+1000 {
+				f.Errorf("what a holder has shown is on record as %+v; the floor was %d", m, floor)
 			}
 		}, true, true},
 	} {
 		for _, clock := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				inOurTime(t, func(t *testing.T) {
-					server := memstore.NewServer("a")
-					if clock {
-						server.Clock = (&shifted{}).UnixMicro
-					}
-					c, st := tap(t, server, nil, forgets)
-					tt.before(t, server, c, st)
-					if err := c.Init(t.Context(), space); (err == nil) != tt.init {
-						t.Errorf("Init: %v", err)
-					}
-					if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
-						got.Loss != (protocol.Loss{}) {
-						t.Errorf("the namespace is %+v", got)
-					}
-				})
+			runInOurTime(t, name, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				if clock {
+					server.Clock = (&shifted{}).UnixMicro
+				}
+				c, st := tap(t, server, nil, forgets)
+				tt.before(&forgetting{t, server, c, st})
+				if err := c.Init(t.Context(), space); (err == nil) != tt.init {
+					t.Errorf("Init: %v", err)
+				}
+				if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
+					got.Loss != (protocol.Loss{}) {
+					t.Errorf("the namespace is %+v", got)
+				}
 			})
 		}
 	}
@@ -91,7 +89,7 @@ func TestForgetsByWhoseClock(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		own, server := &shifted{}, memstore.NewServer("a")
 		server.Clock = (&shifted{}).UnixMicro
-		c, _ := tap(t, server, own, func(s *protocol.Settings) { s.Forgets = true })
+		c, _ := tap(t, server, own, forgets)
 		own.by = 2 * time.Second
 		if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, coord.ErrClockSkew) ||
 			server.Meta().Nonce != "" {

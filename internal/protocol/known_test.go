@@ -58,19 +58,17 @@ func TestListedNamespaceIsRemembered(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				lost := mustAcquire(t, process(t, server), wants("lost"))
-				c := process(t, server)
-				if err := look(t.Context(), c); err != nil {
-					t.Fatal(err)
-				}
-				server.Delete()
-				if g := mustAcquire(t, c, wants("token")); g.NotBefore < lost.NotAfter {
-					t.Errorf("%v, in a namespace that was deleted, where %v was granted", g, lost)
-				}
-			})
+		runInOurTime(t, name, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			lost := mustAcquire(t, process(t, server), wants("lost"))
+			c := process(t, server)
+			if err := look(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			server.Delete()
+			if g := mustAcquire(t, c, wants("token")); g.NotBefore < lost.NotAfter {
+				t.Errorf("%v, in a namespace that was deleted, where %v was granted", g, lost)
+			}
 		})
 	}
 }

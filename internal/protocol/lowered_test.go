@@ -21,40 +21,38 @@ var losses = map[string]func(s *memstore.Server, restore func()){
 // as far as windows can reach that were lost with them.
 func TestLoweredFloorStaysLowered(t *testing.T) {
 	for name, lose := range losses {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				var wrong atomic.Int64
-				server := memstore.NewServer("a")
-				server.Clock = func() int64 { return time.Now().UnixMicro() + wrong.Load() }
-				p := process(t, server)
-				g := mustAcquire(t, p, wants("p"))
-				restore := server.Snapshot()
-				g = mustRenew(t, p, g, 1)
-				restore()
-				wrong.Store((365 * 24 * time.Hour).Microseconds())
-				notices(t, p, g)
-				high := server.Meta().Floor
-				wrong.Store(0)
-				behind, _ := tap(t, server, &shifted{by: -10 * time.Minute})
-				if floor, err := behind.Lower(t.Context()); !errors.Is(err, coord.ErrClockSkew) {
-					t.Errorf("lowered by a clock that is behind the back end's: %v, %v", floor, err)
-				}
-				if _, err := process(t, server).Lower(t.Context()); err != nil || server.Meta().Floor >= high {
-					t.Fatalf("Lower: %v; the floor is %d and was %d", err, server.Meta().Floor, high)
-				}
-				if _, err := p.Inspect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(10 * time.Second)
-				lose(server, restore)
-				mustAcquire(t, p, wants("q"))
-				switch got, now := server.Meta(), wants("").Now; {
-				case got.Floor > now+200_000:
-					t.Errorf("the floor was lowered from %d, and is %d ms ahead after a loss", high, got.Floor-now)
-				case got.Floor < g.NotAfter:
-					t.Errorf("the floor is %d, and %v was lost", got.Floor, g)
-				}
-			})
+		runInOurTime(t, name, func(t *testing.T) {
+			var wrong atomic.Int64
+			server := memstore.NewServer("a")
+			server.Clock = func() int64 { return time.Now().UnixMicro() + wrong.Load() }
+			p := process(t, server)
+			g := mustAcquire(t, p, wants("p"))
+			restore := server.Snapshot()
+			g = mustRenew(t, p, g, 1)
+			restore()
+			wrong.Store((365 * 24 * time.Hour).Microseconds())
+			notices(t, p, g)
+			high := server.Meta().Floor
+			wrong.Store(0)
+			behind, _ := tap(t, server, &shifted{by: -10 * time.Minute})
+			if floor, err := behind.Lower(t.Context()); !errors.Is(err, coord.ErrClockSkew) {
+				t.Errorf("lowered by a clock that is behind the back end's: %v, %v", floor, err)
+			}
+			if _, err := process(t, server).Lower(t.Context()); err != nil || server.Meta().Floor >= high {
+				t.Fatalf("Lower: %v; the floor is %d and was %d", err, server.Meta().Floor, high)
+			}
+			if _, err := p.Inspect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			lose(server, restore)
+			mustAcquire(t, p, wants("q"))
+			switch got, now := server.Meta(), wants("").Now; {
+			case got.Floor > now+200_000:
+				t.Errorf("the floor was lowered from %d, and is %d ms ahead after a loss", high, got.Floor-now)
+			case got.Floor < g.NotAfter:
+				t.Errorf("the floor is %d, and %v was lost", got.Floor, g)
+			}
 		})
 	}
 }

@@ -23,27 +23,25 @@ func TestResumedLeaseLastsAsLongAsAsked(t *testing.T) {
 			return c.Renew(ctx, g, g.NotAfter+10_000)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				g := mustAcquire(t, process(t, server), wants("old"))
-				g.Handle = nil
-				c, st := tap(t, server, nil) // another process
-				if _, err := renew(t.Context(), c, g); err != nil {
-					t.Fatal(err)
+		runInOurTime(t, name, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			g := mustAcquire(t, process(t, server), wants("old"))
+			g.Handle = nil
+			c, st := tap(t, server, nil) // another process
+			if _, err := renew(t.Context(), c, g); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(40 * time.Second)
+			living := st.living()
+			if len(living) != 1 || living[0].ttl != 60*time.Second {
+				t.Errorf("sessions after 40 s: %+v; want one that lasts 60 s", living)
+			}
+			for _, o := range st.opened {
+				if o.token != "" && o.ttl != 60*time.Second {
+					t.Errorf("a holder's session was opened that lasts %v; before that is known, it is "+
+						"an operator's", o.ttl)
 				}
-				time.Sleep(40 * time.Second)
-				living := st.living()
-				if len(living) != 1 || living[0].ttl != 60*time.Second {
-					t.Errorf("sessions after 40 s: %+v; want one that lasts 60 s", living)
-				}
-				for _, o := range st.opened {
-					if o.token != "" && o.ttl != 60*time.Second {
-						t.Errorf("a holder's session was opened that lasts %v; before that is known, it is "+
-							"an operator's", o.ttl)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -117,26 +115,24 @@ func TestGrantAloneInAnotherLineage(t *testing.T) {
 	for name, lineage := range map[string]string{
 		"another lineage": "b", "a window that was forgotten": "a",
 	} {
-		t.Run(name, func(t *testing.T) {
-			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				one := coord.Range{Count: 1}
-				p := process(t, server)
-				g := mustAcquire(t, p, within("old", one))
-				restore := server.Snapshot()
-				if lineage == "a" {
-					g = mustRenew(t, p, g, 1)
-				}
-				server.Expire(g.WorkerID)
-				lost := mustAcquire(t, process(t, server), within("lost", one))
-				restore()
-				server.Move(lineage)
-				g.Handle = nil
-				r, err := process(t, server).Resume(t.Context(), g, "new", lost.NotAfter+1)
-				if floor := server.Meta().Floor; floor <= lost.NotAfter || err == nil && r.NotBefore < floor {
-					t.Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err, floor)
-				}
-			})
+		runInOurTime(t, name, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			one := coord.Range{Count: 1}
+			p := process(t, server)
+			g := mustAcquire(t, p, within("old", one))
+			restore := server.Snapshot()
+			if lineage == "a" {
+				g = mustRenew(t, p, g, 1)
+			}
+			server.Expire(g.WorkerID)
+			lost := mustAcquire(t, process(t, server), within("lost", one))
+			restore()
+			server.Move(lineage)
+			g.Handle = nil
+			r, err := process(t, server).Resume(t.Context(), g, "new", lost.NotAfter+1)
+			if floor := server.Meta().Floor; floor <= lost.NotAfter || err == nil && r.NotBefore < floor {
+				t.Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err, floor)
+			}
 		})
 	}
 }

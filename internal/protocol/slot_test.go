@@ -61,12 +61,3 @@ func TestLostQuotesTheHolder(t *testing.T) {
 		t.Errorf("the error is %q", err)
 	}
 }
-
-// Windows end where the layout does.
-func TestLastTick(t *testing.T) {
-	slot := Slot{Token: "a", NotBefore: 10, NotAfter: 20, LastTick: 1000}
-	if got, _, _ := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 0, 2000,
-		1); got.NotAfter != 1000 {
-		t.Errorf("renewed until 2000: %+v", got)
-	}
-}

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -64,22 +65,26 @@ type tappedSession struct {
 	st *tapped
 }
 
-// told makes a call, and tells of it.
-func told[T any](st *tapped, call string, f func() (T, error)) (answer T, err error) {
+// told makes a call, unless its context ends before, and tells of it.
+func told[T any](ctx context.Context, st *tapped, call string,
+	f func() (T, error),
+) (answer T, err error) {
 	if st.tap == nil {
 		return f()
 	}
-	if err := st.tap(call, false); err != nil {
+	if err := cmp.Or(st.tap(call, false), ctx.Err()); err != nil {
 		return answer, err
 	}
-	if answer, err = f(); err == nil {
+	if answer, err = f(); err == nil && st.tap != nil {
 		err = st.tap(call, true)
 	}
 	return answer, err
 }
 
 func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	return told(s.st, "survey", func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
+	return told(ctx, s.st, "survey", func() (*protocol.Survey, error) {
+		return s.Session.Survey(ctx, ask)
+	})
 }
 
 func (s *tappedSession) Leases(ctx context.Context, holders []protocol.Holder) []protocol.Lease {
@@ -91,19 +96,21 @@ func (s *tappedSession) Leases(ctx context.Context, holders []protocol.Holder) [
 }
 
 func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	return told(s.st, "list", func() (*protocol.Listing, error) { return s.Session.List(ctx, slots) })
+	return told(ctx, s.st, "list", func() (*protocol.Listing, error) {
+		return s.Session.List(ctx, slots)
+	})
 }
 
 func (s *tappedSession) Look(ctx context.Context, worker int,
 	token string,
 ) (*protocol.View, error) {
-	return told(s.st, "look", func() (*protocol.View, error) {
+	return told(ctx, s.st, "look", func() (*protocol.View, error) {
 		return s.Session.Look(ctx, worker, token)
 	})
 }
 
 func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
-	return told(s.st, "commit", func() (protocol.Outcome, error) {
+	return told(ctx, s.st, "commit", func() (protocol.Outcome, error) {
 		if s.st.refuse != nil {
 			if out := s.st.refuse(c); out != (protocol.Outcome{}) {
 				return out, nil
@@ -146,6 +153,12 @@ func inOurTime(t *testing.T, f func(t *testing.T)) {
 		time.Sleep(26 * 366 * 24 * time.Hour)
 		f(t)
 	})
+}
+
+// runInOurTime is a sub-test in such a time.
+func runInOurTime(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inOurTime(t, f) })
 }
 
 // process is the coordinator of one that has seen nothing yet.

@@ -111,14 +111,6 @@ func (s *Server) Move(lineage string) {
 	s.state.lineage = lineage
 }
 
-// Skip has the server count writes from a higher number on, as one does that was
-// restored with care.
-func (s *Server) Skip(by int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.number += by
-}
-
 // Expire ends the lease of whoever holds a worker ID.
 func (s *Server) Expire(worker int) {
 	s.mu.Lock()

@@ -220,7 +220,7 @@ func (a *actor) until(now int64) int64 {
 // noteLong counts a window that is longer than any that is not declared.
 func (a *actor) noteLong(g coord.Grant) {
 	if g.NotAfter > a.tick()+(maxHorizon+skewBound).Milliseconds()/tickLength.Milliseconds() {
-		a.w.long++
+		a.w.Long++
 	}
 }
 
@@ -297,7 +297,7 @@ func (a *actor) renew(ctx context.Context) {
 	case err == nil:
 		a.extend(r)
 		a.noteLong(r)
-		a.w.renewals++
+		a.w.Renewals++
 	case errors.Is(err, coord.ErrLeaseLost):
 		a.g = coord.Grant{}
 	}
@@ -376,7 +376,7 @@ func (a *actor) resume(ctx context.Context, tries int) {
 				a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
 			}
 			a.g, a.when, a.confirmed = r, a.asks, a.began
-			a.w.resumed++
+			a.w.Resumed++
 			a.w.say(fmt.Sprintf("%d has resumed %v", a.id, r))
 			return
 		}

@@ -93,7 +93,7 @@ func (w *world) lose(which which, first *process) {
 		return
 	case known && (told || survivor != nil):
 		w.note(fmt.Sprint("nobody is first; told: ", told))
-		w.free++
+		w.Free++
 		w.survivor = survivor
 		w.due = w.server.Strict || survivor != nil
 		w.rejoin() // nobody keeps it from renewing
@@ -153,7 +153,7 @@ func (w *world) surviving(since time.Time) *actor {
 // a window than there was.
 func (w *world) inherit(a *actor) {
 	w.note(fmt.Sprint("heir: ", a.id))
-	w.heirs++
+	w.Heirs++
 	a.p.clock.set(0)
 	w.mu.Lock()
 	w.cut, w.survivor, w.due = func(b *actor) bool { return b != a }, a, true
@@ -210,7 +210,7 @@ func (w *world) witnessed(p *process, deleted bool) {
 		w.step()
 		w.wait()
 		if w.isNoticed() {
-			w.noticed++
+			w.Noticed++
 			return
 		}
 		if p.observe().history != w.history || deleted {

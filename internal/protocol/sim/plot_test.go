@@ -32,7 +32,7 @@ func (w *world) play() {
 		w.plot, w.waited = w.plot[1:], 0
 		next.do()
 		if len(w.plot) == 0 {
-			w.plots++
+			w.Plots++
 		}
 	}
 }

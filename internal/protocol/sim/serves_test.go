@@ -44,7 +44,7 @@ func (w *world) serves() {
 			w.lower()
 			began, w.far = time.Now(), false
 			limit += ttl // nobody has tried to renew meanwhile
-			w.farNamed++
+			w.Far++
 		default:
 			w.tb.Errorf("after %v not all worker IDs serve, or nobody has noticed the loss, and the "+
 				"namespace is %+v", time.Since(began), w.server.Meta())

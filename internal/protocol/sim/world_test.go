@@ -75,7 +75,6 @@ type world struct {
 	due        bool // somebody has to notice the loss
 	far        bool // a wrong clock has raised the floor
 	named      bool // and an error says how to lower it
-	farNamed   int  // how often the operator had to
 	slowest    time.Duration
 	calm       bool  // nothing happens any more
 	base       int64 // the highest tick that is stamped elsewhere
@@ -86,9 +85,7 @@ type world struct {
 	ghosts []func() // requests that arrive late, or once more
 	trace  uint64   // of what has happened
 
-	stamps, renewals, resumed, noticed, free, heirs, plots int64
-
-	long int64 // how many windows were longer than maxHorizon
+	counts
 }
 
 // declaredHorizon is the longest horizon of the namespaces that are declared with one.

@@ -154,16 +154,11 @@ func stale(t *testing.T, h Harness) {
 	// another one by now.
 	if out := r.commit(s, r.renewalOf(s, held)); out.Done {
 		r.lapsed(out, meta)
-		out = r.commit(r.open("b"), r.grantOf(before, 4, "b"))
-		r.lapsed(out, meta)
+		r.lapsed(r.commit(r.open("b"), r.grantOf(before, 4, "b")), meta)
 	} else {
 		r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
-		r.refused(s, protocol.Change{
-			Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed,
-			Token: "a",
-		}, protocol.ConflictElsewhere)
-		other := r.open("b")
-		r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
+		r.refused(s, releaseOf(held), protocol.ConflictElsewhere)
+		r.refused(r.open("b"), r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
 	}
 	r.done(s, r.renewalOf(s, r.look(s, 3, "a")))
 }
@@ -209,8 +204,7 @@ func full(t *testing.T, h Harness) {
 	}
 	r := newRig(t, h)
 	s, v := r.grant(3, "a")
-	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	freed := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	freed := r.done(s, releaseOf(v))
 	h.Full(t)
 	other := r.open("b")
 	r.refused(other, r.grantOf(r.survey(other, r.ask("b")).Meta, 4, "b"), protocol.ConflictElsewhere)
@@ -230,9 +224,7 @@ func staleSlot(t *testing.T, h Harness) {
 	r.refused(r.open("b"), r.grantOf(v.Meta, 3, "b"), protocol.ConflictSlot)
 	r.done(s, r.renewalOf(s, v))
 	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
-	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	r.refused(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"},
-		protocol.ConflictSlot)
+	r.refused(s, releaseOf(v), protocol.ConflictSlot)
 }
 
 func oneToken(t *testing.T, h Harness) {
@@ -276,17 +268,14 @@ func resumed(t *testing.T, h Harness) {
 	if sv := r.survey(r.open("a"), protocol.Ask{Token: "a"}); sv.Worker != -1 {
 		t.Errorf("the token that was replaced leads to %d", sv.Worker)
 	}
-	r.refused(r.open("a"), protocol.Change{
-		Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed,
-		Token: "a",
-	}, anything)
+	r.refused(r.open("a"), releaseOf(v), anything)
 }
 
 func freed(t *testing.T, h Harness) {
 	r := newRig(t, h)
 	s, v := r.grant(3, "a")
-	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	release := releaseOf(v)
+	now, slot := r.done(s, release), *release.Slot
 	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
 		t.Errorf("after a release: %+v", now)
 	}

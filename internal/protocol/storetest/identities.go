@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // cycle grants a worker ID to an identity, and gives it back.
@@ -23,8 +20,7 @@ func (r *rig) cycle(worker int, identity string) {
 		r.Fatalf("a probe of worker ID %d: %+v, %v", worker, probed, err)
 	}
 	v := r.done(s, r.grantTo(req, sv.Meta, probed[0].Slot, worker))
-	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: req.Token})
+	r.done(s, releaseOf(v))
 	s.End()
 }
 

@@ -225,6 +225,14 @@ func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
 	return c
 }
 
+// releaseOf is the change of a release that gives back the whole window.
+func releaseOf(v *protocol.View) protocol.Change {
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
+	return protocol.Change{
+		Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: v.Slot.Record.Token,
+	}
+}
+
 // held checks that a view is of a worker ID which a token holds, and that a survey of that
 // token finds it.
 func (r *rig) held(s protocol.Session, v *protocol.View, token string) {

@@ -85,11 +85,8 @@ func Between(t *testing.T, d *Database) {
 		ns, links := newName(), map[coord.Coordinator]*Link{}
 		return coordtest.BetweenHarness{
 			Harness: d.harness(ns, func(c coord.Coordinator, l *Link) { links[c] = l }),
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
-				return links[c].Before(n, nil)
-			},
-			Lose: func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
-			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
+			Lose:    func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
+			Before: func(c coord.Coordinator, n int, act func()) func() bool {
 				return links[c].Before(n, act)
 			},
 		}
