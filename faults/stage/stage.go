@@ -29,7 +29,6 @@ type Stage struct {
 
 	suite    context.Context // of the whole suite
 	dir      string          // for journals
-	grace    time.Duration
 	mu       sync.Mutex
 	workers  []*worker.Worker
 	recovery time.Duration // the longest one
@@ -70,13 +69,8 @@ const objectsTime = 3 * time.Second
 // Generator returns the usual generator: the suite's times, the back end's URL with the given
 // options, and an easy pace.
 func (s *Stage) Generator(name string, options ...string) worker.Generator {
-	return s.GeneratorOn(s.Backend, name, options...)
-}
-
-// GeneratorOn is Generator for another back end than the stage's own.
-func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) worker.Generator {
 	g := worker.Generator{Name: name, TTL: TTL, Horizon: Horizon, PerSecond: 2000, Goroutines: 2}
-	switch b.Name {
+	switch s.Backend.Name {
 	case "static": // there is one clock, with which there is nothing to compare
 		options = append([]string{"horizon=" + Horizon.String()}, options...)
 	case "file":
@@ -88,17 +82,17 @@ func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) 
 	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
-	if b.Name == "kubernetes" {
+	if s.On("kubernetes") {
 		g.StartTime = objectsTime
 	}
-	g.URL = b.URL(options...)
+	g.URL = s.Backend.URL(options...)
 	return g
 }
 
 // Clock returns a clock for workers.
-func (s *Stage) Clock() *worker.ClockFile {
+func (s *Stage) Clock() worker.ClockFile {
 	s.Helper()
-	c, err := worker.NewClockFile(filepath.Join(s.TempDir(), "clock"))
+	c, err := worker.OpenClock(filepath.Join(s.TempDir(), "clock"))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -170,11 +164,11 @@ func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
 	}
 }
 
-// AwaitEvent waits for the first event of a kind, and with a cause if that is not empty, that the
+// AwaitEvent waits for the first event of a kind, and with a cause if that is not nil, that the
 // worker tells and that happened at or after a moment, see journal.Now; 0: at any time.
-func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind, cause string) worker.Event {
+func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause error) worker.Event {
 	s.Helper()
-	return s.AwaitMatch(w, kind+" "+cause, func(e worker.Event) bool {
+	return s.AwaitMatch(w, fmt.Sprint(kind, ", ", cause), func(e worker.Event) bool {
 		return e.At >= since && e.Is(kind, cause)
 	})
 }

@@ -26,7 +26,6 @@ type tb struct {
 
 	mu       sync.Mutex
 	cleanups []func()
-	closed   bool // the cleanups have been run
 	failures []string
 	skipped  string
 	temps    int
@@ -48,14 +47,12 @@ func (t *tb) run(f func()) <-chan struct{} {
 	return done
 }
 
-// cleanup runs what Cleanup was given, the last one first. What is given to it later is run at
-// once.
+// cleanup runs what Cleanup was given, the last one first.
 func (t *tb) cleanup() {
 	for {
 		t.mu.Lock()
 		n := len(t.cleanups)
 		if n == 0 {
-			t.closed = true
 			t.mu.Unlock()
 			return
 		}
@@ -68,14 +65,8 @@ func (t *tb) cleanup() {
 
 func (t *tb) Cleanup(f func()) {
 	t.mu.Lock()
-	closed := t.closed
-	if !closed {
-		t.cleanups = append(t.cleanups, f)
-	}
-	t.mu.Unlock()
-	if closed {
-		f()
-	}
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
 }
 
 func (t *tb) Name() string { return t.name }

@@ -35,9 +35,6 @@ type Worker struct {
 // Start starts a worker, which ends with the test, and does not wait until it has done anything.
 func Start(tb testing.TB, s Spec) *Worker {
 	tb.Helper()
-	if err := s.check(); err != nil {
-		tb.Fatal(err)
-	}
 	exe, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)

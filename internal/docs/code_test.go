@@ -49,7 +49,6 @@ core/layout_example_test.go
 deploy/tools/chart_test.go
 deploy/tools/kubernetes_test.go
 faults/stage/run_test.go
-faults/worker/spec_test.go
 internal/mutants/verdict_test.go
 internal/protocol/forgets_test.go
 internal/protocol/session_test.go

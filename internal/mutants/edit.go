@@ -8,7 +8,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -21,8 +20,6 @@ var errNoPlace = errors.New("the edit does not fit the code at the marker")
 //	drop            the statement is left out
 //	true, false     its condition is always so: that of an if, for or case, or the value that
 //	                is returned or assigned
-//	negate          its condition is the other way round
-//	drop N          operand N of its condition, which && or || joins, is left out; 1 is the first
 //	A => B          the expression A, which occurs in it once, is B
 //	text A => B     the text A, which occurs on the line once, is B: for files that are not Go
 func edit(name, text, how string) (string, error) {
@@ -42,10 +39,7 @@ func edit(name, text, how string) (string, error) {
 	if node == nil {
 		return "", fmt.Errorf("%w: nothing begins on line %d", errNoPlace, line)
 	}
-	source := func(n ast.Node) string {
-		return text[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset]
-	}
-	old, with, err := change(node, how, source)
+	old, with, err := change(node, how)
 	if err != nil {
 		return "", fmt.Errorf("%w, line %d: %q", err, line, how)
 	}
@@ -103,15 +97,12 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 }
 
 // change returns what a mutant takes out of a statement and what it puts there.
-func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string,
-	_ error,
-) {
+func change(node ast.Node, how string) (old ast.Node, with string, _ error) {
 	if a, b, ok := strings.Cut(how, " => "); ok {
 		old = only(node, a)
 		return old, b, unless(old != nil)
 	}
 	c := condition(node)
-	number, _ := strconv.Atoi(strings.TrimPrefix(how, "drop "))
 	_, statement := node.(ast.Stmt)
 	_, clause := node.(*ast.CaseClause)
 	switch {
@@ -119,15 +110,8 @@ func change(node ast.Node, how string, source func(ast.Node) string) (old ast.No
 		return c, "false", unless(c != nil)
 	case how == "drop":
 		return node, "{}", unless(statement)
-	case c == nil:
-		return nil, "", errNoPlace
 	case how == "true", how == "false":
-		return c, how, nil
-	case how == "negate":
-		return c, "!(" + source(c) + ")", nil
-	case number > 0:
-		rest, err := without(c, number, source)
-		return c, rest, err
+		return c, how, unless(c != nil)
 	}
 	return nil, "", errors.New("there is no such edit")
 }
@@ -188,27 +172,4 @@ func one(list []ast.Expr) ast.Expr {
 		return list[0]
 	}
 	return nil
-}
-
-// without is the text of a condition without one of the operands that && or || joins.
-func without(c ast.Expr, number int, source func(ast.Node) string) (string, error) {
-	top, ok := c.(*ast.BinaryExpr)
-	if !ok || top.Op != token.LAND && top.Op != token.LOR {
-		return "", errNoPlace
-	}
-	var operands []string
-	var split func(e ast.Expr)
-	split = func(e ast.Expr) {
-		if b, ok := e.(*ast.BinaryExpr); ok && b.Op == top.Op {
-			split(b.X)
-			split(b.Y)
-			return
-		}
-		operands = append(operands, source(e))
-	}
-	split(top)
-	if number > len(operands) {
-		return "", errNoPlace
-	}
-	return strings.Join(slices.Delete(operands, number-1, number), " "+top.Op.String()+" "), nil
 }
