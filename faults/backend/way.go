@@ -50,9 +50,9 @@ func (w Way) Robbed() (n int) {
 	return n
 }
 
-// Hold catches a request, at whichever server, see [proxytest.NewHeld] and
+// HoldBack catches a request, at whichever server, see [proxytest.NewHeld] and
 // [proxytest.NewCopied].
-func (w Way) Hold(h *proxytest.Held) *proxytest.Held {
+func (w Way) HoldBack(h *proxytest.Held) *proxytest.Held {
 	w.Each(func(p *proxytest.Proxy) { p.HoldBack(h) })
 	return h
 }

@@ -66,7 +66,7 @@ func network(s *stage.Stage, way backend.Way) []fault {
 		},
 		{
 			name: "a request that arrives late", mild: true,
-			begin: func() { held = way.Hold(proxytest.NewHeld(s.Backend.IsCall)) },
+			begin: func() { held = way.HoldBack(proxytest.NewHeld(s.Backend.IsCall)) },
 			until: func() { caught(s, held) },
 			end: func() {
 				way.Restore()

@@ -247,15 +247,15 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 	owners := map[int]string{}
 	last := began
 	for _, w := range workers {
-		next := 0
-		for range w.Spec.Generators {
-			e, after, err := w.Await(s.Context(), next, func(e worker.Event) bool {
-				return e.Kind == worker.Ready
+		var ready []worker.Event
+		s.Until(func() bool {
+			ready = slices.DeleteFunc(slices.Clone(w.Events()), func(e worker.Event) bool {
+				return e.Kind != worker.Ready
 			})
-			if err != nil {
-				s.Fatalf("waiting for %d generators of process %d: %v", len(w.Spec.Generators), w.PID(), err)
-			}
-			next, last = after, max(last, e.At)
+			return len(ready) == len(w.Spec.Generators)
+		}, "all generators of process %d are ready", w.PID())
+		for _, e := range ready {
+			last = max(last, e.At)
 			if id := e.Workers[0]; owners[id] != "" {
 				s.Errorf("worker ID %d belongs to generators %s and %s", id, owners[id], e.Generator)
 			} else {

@@ -110,10 +110,10 @@ func (v *served) loseReplies(int) {
 
 // repeat has a request arrive twice, and another one when its client has given up.
 func (v *served) repeat(one int) {
-	twice := v.front[one : one+1].Hold(proxytest.NewCopied(isGenerate))
+	twice := v.front[one : one+1].HoldBack(proxytest.NewCopied(isGenerate))
 	caught(v.Stage, twice)
 	deliver(v.Stage, twice)
-	heldBack := v.front[one : one+1].Hold(proxytest.NewHeld(isGenerate))
+	heldBack := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
 	caught(v.Stage, heldBack)
 	v.goOn()
 	deliver(v.Stage, heldBack)

@@ -178,7 +178,7 @@ func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 	match func(worker.Event) bool,
 ) worker.Event {
 	s.Helper()
-	e, _, err := w.Await(s.Context(), 0, match)
+	e, err := w.Await(s.Context(), match)
 	if err != nil {
 		all := w.Events()
 		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err,

@@ -73,25 +73,22 @@ func (w *Worker) Events() []Event {
 	return events
 }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one of
-// those from index after on (0: from the beginning) with the index of the one that follows it. It
+// Await waits until the worker has told an event that match accepts, and returns the first one. It
 // fails if ctx ends or if the process does.
-func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (Event, int, error) {
+func (w *Worker) Await(ctx context.Context, match func(Event) bool) (Event, error) {
 	gone := false
 	for {
 		events, changed := w.heard.all()
-		for i := min(after, len(events)); i < len(events); i++ {
-			if match(events[i]) {
-				return events[i], i + 1, nil
-			}
+		if i := slices.IndexFunc(events, match); i >= 0 {
+			return events[i], nil
 		}
 		if gone {
-			return Event{}, 0, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
+			return Event{}, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Event{}, 0, context.Cause(ctx)
+			return Event{}, context.Cause(ctx)
 		case <-w.Done():
 			gone = true // and everything that it has told was heard
 		}

@@ -41,7 +41,7 @@ func await(t *testing.T, w *worker.Worker, kind string, cause error) worker.Even
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	e, _, err := w.Await(ctx, 0, func(e worker.Event) bool { return e.Is(kind, cause) })
+	e, err := w.Await(ctx, func(e worker.Event) bool { return e.Is(kind, cause) })
 	if err != nil {
 		t.Fatalf("waiting for %s, %v: %v; it told %+v", kind, cause, err, w.Events())
 	}
@@ -140,7 +140,7 @@ func TestClockFile(t *testing.T) {
 // TestDead: who waits for a worker that has ended is told why it has.
 func TestDead(t *testing.T) {
 	w := start(t, "", worker.Generator{Name: "one", URL: "nowhere://"})
-	_, _, err := w.Await(t.Context(), 0, func(e worker.Event) bool { return e.Kind == worker.Ready })
+	_, err := w.Await(t.Context(), func(e worker.Event) bool { return e.Kind == worker.Ready })
 	if err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
 		t.Errorf("the error is %v; want one about the scheme", err)
 	}
