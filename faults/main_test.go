@@ -53,7 +53,7 @@ func TestCommand(t *testing.T) {
 		"help": {0, `^usage:`, `^$`},
 		"ran": {
 			2, `^$`,
-			`^faults: there is no command "ran"; there are list, run and report\nusage:`,
+			`^faults: there is no command "ran"; there are list and run\nusage:`,
 		},
 		"list":     {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
 		"list all": {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
@@ -65,17 +65,9 @@ func TestCommand(t *testing.T) {
 			2, `^$`,
 			`^faults: no scenario runs on the back end "oracle"; there are .*static`,
 		},
-		"run -fast":         {2, `^$`, `flag provided but not defined: -fast`},
-		"run -parallel 0":   {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
-		"run -for 1s storm": {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
-		"report": {
-			2, `^$`,
-			`^faults: report takes one argument, the file of results; 0 are given\n$`,
-		},
-		"report nothing.jsonl": {
-			1, `^$`,
-			`^faults: stat nothing.jsonl: no such file or directory\n$`,
-		},
+		"run -fast":                     {2, `^$`, `flag provided but not defined: -fast`},
+		"run -parallel 0":               {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"run -for 1s storm":             {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
 		"run -resume -results . silent": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {
@@ -91,21 +83,16 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestRun: a scenario is run and reported, and its result can be reported again.
+// TestRun: a scenario is run and reported.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	cmd, out, log := faults(t, dir, "run", "-backend", "static", "-seed", "3", "-for", "10s", "storm")
+	cmd, out, log := faults(t, t.TempDir(), "run", "-backend", "static", "-seed", "3", "-for", "10s", "storm")
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	if !strings.Contains(out.String(), "\n| storm | static |") ||
 		!strings.Contains(out.String(), "1 runs, 1 passed") {
 		t.Errorf("the report is %s", out)
-	}
-	cmd, again, log := faults(t, dir, "report", "faults.jsonl")
-	if err := cmd.Run(); err != nil || again.String() != out.String() {
-		t.Errorf("%v\n%s\nit printed %s; want %s", err, log, again, out)
 	}
 }
 

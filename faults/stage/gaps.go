@@ -19,7 +19,6 @@ func (s *Stage) Excuse(from, to int64) { s.excused = append(s.excused, span{from
 // Interruption returns the longest time without an ID so far, of any worker: from the first ID on,
 // to now or to the end of the scenario, beside what was excused.
 func (s *Stage) Interruption() time.Duration {
-	s.Helper()
 	var at []int64
 	for run := range s.Runs(s.all()...) {
 		at = append(at, run.At)
@@ -29,7 +28,6 @@ func (s *Stage) Interruption() time.Duration {
 
 // Uninterrupted fails the stage if there was an interruption of more than limit so far.
 func (s *Stage) Uninterrupted(limit time.Duration) {
-	s.Helper()
 	if d := s.Interruption(); d > limit {
 		s.Errorf("no ID was issued for %v; at most %v is allowed", short(d), limit)
 	}
@@ -38,7 +36,6 @@ func (s *Stage) Uninterrupted(limit time.Duration) {
 // Runs returns the runs in the journals of workers so far.
 func (s *Stage) Runs(workers ...*worker.Worker) func(yield func(journal.Run) bool) {
 	return func(yield func(journal.Run) bool) {
-		s.Helper()
 		for _, w := range workers {
 			for _, path := range w.Journals() {
 				r, err := journal.Open(path)

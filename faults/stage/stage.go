@@ -63,7 +63,7 @@ func (s *Stage) Horizon() time.Duration {
 	return Horizon
 }
 
-// objectsTime is the Patience of generators where the first one makes an object for each worker ID.
+// objectsTime is the StartTime of generators where the first one makes an object for each worker ID.
 const objectsTime = 3 * time.Second
 
 // Generator returns the usual generator: the suite's times, the back end's URL with the given
@@ -91,7 +91,6 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 
 // Clock returns a clock for workers.
 func (s *Stage) Clock() worker.ClockFile {
-	s.Helper()
 	c, err := worker.OpenClock(filepath.Join(s.TempDir(), "clock"))
 	if err != nil {
 		s.Fatal(err)
@@ -101,14 +100,12 @@ func (s *Stage) Clock() worker.ClockFile {
 
 // Worker starts a worker. Name is for messages.
 func (s *Stage) Worker(name string, generators ...worker.Generator) *worker.Worker {
-	s.Helper()
 	return s.Start(name, worker.Spec{Generators: generators})
 }
 
 // Start starts a worker by its spec, with a folder of its own. The verdict reads all of its
 // journals.
 func (s *Stage) Start(name string, spec worker.Spec) *worker.Worker {
-	s.Helper()
 	spec.Dir = filepath.Join(s.dir, fmt.Sprintf("%03d-%s", len(s.all())+1, name))
 	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
 		s.Fatal(err)
@@ -138,7 +135,6 @@ func (s *Stage) Issued() (n uint64) {
 
 // Sleep waits for a time that the scenario needs, such as that of a fault.
 func (s *Stage) Sleep(d time.Duration) {
-	s.Helper()
 	select {
 	case <-time.After(d):
 	case <-s.Context().Done():
@@ -148,13 +144,11 @@ func (s *Stage) Sleep(d time.Duration) {
 
 // AwaitIssued waits until the worker has issued at least n IDs.
 func (s *Stage) AwaitIssued(w *worker.Worker, n uint64) {
-	s.Helper()
 	s.Until(func() bool { return w.Issued() >= n }, "process %d has issued %d IDs", w.PID(), n)
 }
 
 // AwaitMore waits until each worker has issued n more IDs.
 func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
-	s.Helper()
 	var want []uint64
 	for _, w := range workers {
 		want = append(want, w.Issued()+n)
@@ -167,7 +161,6 @@ func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
 // AwaitEvent waits for the first event of a kind, and with a cause if that is not nil, that the
 // worker tells and that happened at or after a moment, see journal.Now; 0: at any time.
 func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause error) worker.Event {
-	s.Helper()
 	return s.AwaitMatch(w, fmt.Sprint(kind, ", ", cause), func(e worker.Event) bool {
 		return e.At >= since && e.Is(kind, cause)
 	})
@@ -177,7 +170,6 @@ func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause err
 func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 	match func(worker.Event) bool,
 ) worker.Event {
-	s.Helper()
 	e, err := w.Await(s.Context(), match)
 	if err != nil {
 		all := w.Events()
@@ -191,7 +183,6 @@ func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 // the moment since on, see journal.Now. The longest time of a run is its recovery, which is
 // compared with what the scenario allows.
 func (s *Stage) Recovered(since int64, workers ...*worker.Worker) time.Duration {
-	s.Helper()
 	now, last := journal.Now(), since
 	for _, w := range workers {
 		s.Until(func() bool { return w.Last() > now }, "process %d issues an ID again", w.PID())
@@ -203,7 +194,6 @@ func (s *Stage) Recovered(since int64, workers ...*worker.Worker) time.Duration 
 // RecoveredIn says how long it took until IDs were issued again, where the scenario has measured
 // that itself.
 func (s *Stage) RecoveredIn(took time.Duration) time.Duration {
-	s.Helper()
 	s.Logf("IDs were issued again after %v", short(took))
 	s.recovery = max(s.recovery, took)
 	return took
@@ -211,7 +201,6 @@ func (s *Stage) RecoveredIn(took time.Duration) time.Duration {
 
 // Until waits until done returns true. The scenario fails if its time is up.
 func (s *Stage) Until(done func() bool, format string, args ...any) {
-	s.Helper()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for !done() {
@@ -226,7 +215,6 @@ func (s *Stage) Until(done func() bool, format string, args ...any) {
 // interrupted is Fatalf, but for an interruption from outside, which is no failure of the
 // scenario.
 func (s *Stage) interrupted(format string, args ...any) {
-	s.Helper()
 	if s.suite.Err() != nil {
 		s.Skip(errInterrupted)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -28,7 +27,6 @@ type tb struct {
 	cleanups []func()
 	failures []string
 	skipped  string
-	temps    int
 }
 
 // run runs f in a goroutine of its own, which Fatal and Skip end, and closes the result when it
@@ -119,11 +117,8 @@ func (t *tb) skip(s string) {
 }
 
 func (t *tb) TempDir() string {
-	t.mu.Lock()
-	t.temps++
-	dir := filepath.Join(t.dir, fmt.Sprintf("tmp%03d", t.temps))
-	t.mu.Unlock()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := os.MkdirTemp(t.dir, "tmp")
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -18,7 +18,7 @@ const (
 
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
-	// startPatience is the usual Patience of a generator.
+	// startPatience is the usual StartTime of a generator.
 	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second

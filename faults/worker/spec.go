@@ -32,7 +32,7 @@ type Generator struct {
 	// has the system's clock.
 	State    string
 	Identity string
-	// Patience is how long a start goes on before it is told why there is no worker ID, and is
+	// StartTime is how long a start goes on before it is told why there is no worker ID, and is
 	// tried again. 0: 1 s.
 	StartTime time.Duration
 	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as
