@@ -86,7 +86,8 @@ func TestCommand(t *testing.T) {
 // TestRun: a scenario is run and reported.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	cmd, out, log := faults(t, t.TempDir(), "run", "-backend", "static", "-seed", "3", "-for", "10s", "storm")
+	cmd, out, log := faults(t, t.TempDir(), "run", "-backend", "static",
+		"-seed", "3", "-for", "10s", "storm")
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}

@@ -23,23 +23,8 @@ func holders(s *stage.Stage, names ...string) (all []*worker.Worker) {
 	return all
 }
 
-// wants returns a generator that takes a certain worker ID, and no other.
-func wants(s *stage.Stage, name string, workerID int, options ...string) worker.Generator {
-	g := s.Generator(name, options...)
-	g.First, g.Count = workerID, 1
-	return g
-}
-
-// apart returns a generator that reaches the servers on a way of its own, which faults can be given
-// without others noticing. It is not for a Cluster, whose nodes tell clients where they are.
-func apart(s *stage.Stage, name string, options ...string) (worker.Generator, backend.Way) {
-	way := backend.StartWay(s, s.Backend.Way.Addrs()...)
-	g := s.Generator(name, options...)
-	g.URL = elsewhere(s, g.URL, way)
-	return g, way
-}
-
-// elsewhere returns a URL with another way to all servers, if there is one.
+// elsewhere returns a URL with another way to all servers, if there is one, which faults can be
+// given without others noticing. It is not for a Cluster, whose nodes tell clients where they are.
 func elsewhere(s *stage.Stage, url string, way backend.Way) string {
 	if len(way) == 0 {
 		return url
@@ -139,17 +124,12 @@ func firstAfter(s *stage.Stage, w *worker.Worker, since int64) int64 {
 	return first
 }
 
-// timeOf returns the time in an ID of the default layout.
-func timeOf(id core.ID) time.Time { return core.DefaultLayout().Decompose(id).Time }
-
-// workerOf returns the worker ID in an ID of the default layout.
-func workerOf(id core.ID) int { return core.DefaultLayout().Decompose(id).WorkerID }
-
 // keeps fails the stage if a worker has issued IDs with other worker IDs than the given one since a
 // moment.
 func keeps(s *stage.Stage, w *worker.Worker, held int, since int64) {
 	for run := range s.Runs(w) {
-		if id := workerOf(run.First); run.At >= since && id != held {
+		id := core.DefaultLayout().Decompose(run.First).WorkerID
+		if run.At >= since && id != held {
 			s.Errorf("process %d has issued IDs with worker ID %d; it should have kept %d", w.PID(), id,
 				held)
 			return

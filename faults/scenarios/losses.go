@@ -139,7 +139,7 @@ func lose(s *stage.Stage, loss backend.Loss, aged bool, workers []*worker.Worker
 	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	if windows, _ := bounds(s); s.Short && windows == longReach {
 		raised(s)
-		quiet(s, append(workers, newcomer)...)
+		quiet(s, newcomer) // the others may be inside their old windows
 		s.Excuse(began, journal.Now())
 	} else {
 		resumed(s, began, ended, append(workers, newcomer)...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -92,7 +93,7 @@ func runLongFaults(s *stage.Stage) {
 		windowEnds(s, began, cut, workers...)
 		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {
-			if at := timeOf(run.Last()); at.After(limit) {
+			if at := core.DefaultLayout().Decompose(run.Last()).Time; at.After(limit) {
 				s.Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after %v", at, limit,
 					from)
 			}

@@ -146,7 +146,9 @@ func runSilent(s *stage.Stage) {
 		if len(s.Backend.Way) == 0 && i > 0 && i < 4 {
 			continue // there is no network
 		}
-		g, way := apart(s, "first", own(s, i)...)
+		way := backend.StartWay(s, s.Backend.Way.Addrs()...)
+		g := s.Generator("first", own(s, i)...)
+		g.URL = elsewhere(s, g.URL, way)
 		first := s.Worker("first", g)
 		had := held(s, first)
 		s.AwaitMore(issuedEach, first)
@@ -159,7 +161,9 @@ func runSilent(s *stage.Stage) {
 		began := journal.Now()
 		f.begin()
 		cut := journal.Now()
-		second := s.Worker("second", wants(s, "second", had, own(s, i)...))
+		g = s.Generator("second", own(s, i)...)
+		g.First, g.Count = had, 1
+		second := s.Worker("second", g)
 		if frozen {
 			if s.On("static") { // what a frozen process has locked stays locked
 				s.AwaitEvent(second, 0, worker.Failed, coord.ErrNoWorkerID)

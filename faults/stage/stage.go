@@ -63,7 +63,8 @@ func (s *Stage) Horizon() time.Duration {
 	return Horizon
 }
 
-// objectsTime is the StartTime of generators where the first one makes an object for each worker ID.
+// objectsTime is the StartTime of generators where the first one makes an object for each worker
+// ID.
 const objectsTime = 3 * time.Second
 
 // Generator returns the usual generator: the suite's times, the back end's URL with the given

@@ -17,25 +17,24 @@ import (
 
 // Kinds of an [Event].
 const (
-	Started = "started" // the process runs; it has no generator yet
-	Ready   = "ready"   // a generator has started: it has its worker IDs, and can issue
-	Change  = "change"  // a generator can issue again, or no longer, or has other worker IDs
-	Failed  = "error"   // a generator could not be started, or a call of it has failed
-	Closed  = "closed"  // a generator was closed, with or without an error
+	Ready  = "ready"  // a generator has started: it has its worker IDs, and can issue
+	Change = "change" // a generator can issue again, or no longer, or has other worker IDs
+	Failed = "error"  // a generator could not be started, or a call of it has failed
+	Closed = "closed" // a generator was closed, with or without an error
 )
 
 // Event is something that happened in a worker. One event is one line of JSON on its standard
 // output.
 type Event struct {
-	At        int64  `json:"at"` // journal.Now
-	Kind      string `json:"kind"`
-	Generator string `json:"generator,omitempty"`
-	Healthy   bool   `json:"healthy,omitempty"`
-	Workers   []int  `json:"workers,omitempty"` // the worker IDs that the generator holds
-	Issued    uint64 `json:"issued,omitempty"`  // IDs so far, as the generator counts them
+	At        int64 // journal.Now
+	Kind      string
+	Generator string
+	Healthy   bool
+	Workers   []int  // the worker IDs that the generator holds
+	Issued    uint64 // IDs so far, as the generator counts them
 	// the texts of the sentinel errors that Text stands for
-	Causes []string `json:"causes,omitempty"`
-	Text   string   `json:"text,omitempty"` // the error, empty: none
+	Causes []string
+	Text   string // the error, empty: none
 }
 
 // Is reports whether the event is of the given kind and, if a cause is given, has that cause.

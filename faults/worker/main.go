@@ -57,7 +57,6 @@ func run(raw string) error {
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	p.tell(Event{Kind: Started}, nil)
 	err := together(ctx, p.spec.Generators, func(ctx context.Context, g Generator) error {
 		one := instance{process: &p, Generator: g}
 		return one.serve(ctx)

@@ -107,19 +107,13 @@ func (w *Worker) Journals() []string {
 func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	want := 0
-	for _, g := range w.Spec.Generators {
-		want += g.journals()
-	}
-	if len(w.readers) < want {
-		for _, path := range w.Journals() {
-			if w.readers[path] != nil {
-				continue
-			}
-			// The verdict opens all of them again, and minds.
-			if r, err := journal.Open(path); err == nil {
-				w.readers[path] = r
-			}
+	for _, path := range w.Journals() {
+		if w.readers[path] != nil {
+			continue
+		}
+		// The verdict opens all of them again, and minds.
+		if r, err := journal.Open(path); err == nil {
+			w.readers[path] = r
 		}
 	}
 	for _, r := range w.readers {

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 )
@@ -20,15 +19,14 @@ var errNoPlace = errors.New("the edit does not fit the code at the marker")
 //	drop            the statement is left out
 //	true, false     its condition is always so: that of an if, for or case, or the value that
 //	                is returned or assigned
-//	A => B          the expression A, which occurs in it once, is B
-//	text A => B     the text A, which occurs on the line once, is B: for files that are not Go
+//	A => B          the text A, which occurs on the line once, is B, also in files that are not Go
 func edit(name, text, how string) (string, error) {
 	line, err := markedLine(name, text)
 	if err != nil {
 		return "", err
 	}
-	if rest, ok := strings.CutPrefix(how, "text "); ok {
-		return editText(text, line, rest)
+	if old, with, ok := strings.Cut(how, " => "); ok {
+		return replace(text, line, old, with)
 	}
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
@@ -68,10 +66,10 @@ func markedLine(name, text string) (int, error) {
 	return found, nil
 }
 
-func editText(text string, number int, how string) (string, error) {
-	old, with, ok := strings.Cut(how, " => ")
+// replace returns a text with the change of a line.
+func replace(text string, number int, old, with string) (string, error) {
 	lines := strings.Split(text, "\n")
-	if n := strings.Count(lines[number-1], old); !ok || n != 1 {
+	if n := strings.Count(lines[number-1], old); n != 1 {
 		return "", fmt.Errorf("%w: line %d has %q %d times, want once", errNoPlace, number, old, n)
 	}
 	lines[number-1] = strings.Replace(lines[number-1], old, with, 1)
@@ -98,10 +96,6 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 
 // change returns what a mutant takes out of a statement and what it puts there.
 func change(node ast.Node, how string) (old ast.Node, with string, _ error) {
-	if a, b, ok := strings.Cut(how, " => "); ok {
-		old = only(node, a)
-		return old, b, unless(old != nil)
-	}
 	c := condition(node)
 	_, statement := node.(ast.Stmt)
 	_, clause := node.(*ast.CaseClause)
@@ -121,24 +115,6 @@ func unless(fits bool) error {
 		return nil
 	}
 	return errNoPlace
-}
-
-// only is the expression in a statement that reads as text does; nil if there is none, or
-// more than one.
-func only(node ast.Node, text string) (found ast.Node) {
-	n := 0
-	ast.Inspect(node, func(e ast.Node) bool {
-		if e, ok := e.(ast.Expr); ok && types.ExprString(e) == text {
-			found = e
-			n++
-			return false
-		}
-		return true
-	})
-	if n != 1 {
-		return nil
-	}
-	return found
 }
 
 // condition is what decides in a statement; nil if nothing does.

@@ -26,7 +26,7 @@ func TestEdit(t *testing.T) {
 		{"an operand", "if a && b { //mutant:x\n}", "b => true", "if a && true { //mutant:x\n}"},
 		{"an expression", "a = max(b, c.d()) //mutant:x", "max(b, c.d()) => b", "a = b //mutant:x"},
 		{"one of another length", "a = b + 10 //mutant:x", "10 => 0", "a = b + 0 //mutant:x"},
-		{"text", "a = `x y` //mutant:x", "text x y => z", "a = `z` //mutant:x"},
+		{"text", "a = `x y` //mutant:x", "x y => z", "a = `z` //mutant:x"},
 		{"twice", "a = b + b //mutant:x", "b => c", ""},
 		{"no condition", "f() //mutant:x", "true", ""},
 		{"no such edit", "if a { //mutant:x\n}", "twist", ""},
@@ -51,6 +51,10 @@ func TestEdit(t *testing.T) {
 	}
 	if _, err := edit("x", "package p\n\nconst a = 5 //mutant:x\n", "5 => 6"); err != nil {
 		t.Error(err)
+	}
+	got, err := edit("x", "no Go --mutant:x", "no => yes")
+	if err != nil || got != "yes Go --mutant:x" {
+		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := edit("x", "not Go //mutant:x", "drop"); err == nil || errors.Is(err, errNoPlace) {
 		t.Error(err)

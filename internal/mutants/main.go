@@ -106,7 +106,7 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := newRunner(root, dir)
+	r := runner{root: root, dir: dir}
 	var (
 		began  = time.Now()
 		mu     sync.Mutex

@@ -73,7 +73,7 @@ func TestPositive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRunner(root, t.TempDir())
+	r := runner{root: root, dir: t.TempDir()}
 	for i, want := range []string{
 		"", "TestPositive did not notice", "does not build", "",
 		"did not notice",
