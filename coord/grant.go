@@ -31,8 +31,8 @@ func (g Grant) String() string {
 // LogValue implements [slog.LogValuer]. The token is not in it: whoever has that can go on
 // as the holder, and logs are read by many.
 func (g Grant) LogValue() slog.Value {
-	return slog.GroupValue( //mutant:grant-token-logged
-		slog.Int("workerID", g.WorkerID),
+	return slog.GroupValue(
+		slog.Int("workerID", g.WorkerID), //mutant:grant-token-logged
 		slog.Uint64("generation", g.Generation),
 		slog.Int64("notBefore", g.NotBefore),
 		slog.Int64("notAfter", g.NotAfter),

@@ -6,7 +6,6 @@
 //	faults run -backend etcd kill-loop clock-steps
 //	faults run -resume -results faults.jsonl
 //	faults run -backend zk -seed 17 -for 5m storm
-//	faults report faults.jsonl
 //
 // The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was
 // interrupted, and 2 for a mistake on the command line. Servers that are not installed are
@@ -34,8 +33,8 @@ import (
 
 const usage = `usage:
   faults list                      shows all scenarios
-  faults run [OPTIONS] [NAME...]   runs scenarios by name; without names, all
-  faults report FILE               prints the results in FILE as a table in Markdown
+  faults run [OPTIONS] [NAME...]   runs scenarios by name; without names, all; and prints the
+                                   results as a table in Markdown
 'faults run -h' shows the options.`
 
 // commit is the commit that the program is built of; make sets it.
@@ -78,13 +77,11 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 		return list(args[1:], out)
 	case "run":
 		return run(ctx, args[1:], out, log)
-	case "report":
-		return report(args[1:], out)
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run and report\n%s", errUsage,
+	return fmt.Errorf("%w there is no command %q; there are list and run\n%s", errUsage,
 		args[0], usage)
 }
 
@@ -159,20 +156,4 @@ func judge(results []stage.Result) error {
 		return errSkipped
 	}
 	return nil
-}
-
-// report prints the results in a file.
-func report(args []string, out io.Writer) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%w report takes one argument, the file of results; %d are given", errUsage,
-			len(args))
-	}
-	if _, err := os.Stat(args[0]); err != nil {
-		return err
-	}
-	results, err := stage.ReadResults(args[0])
-	if err != nil {
-		return err
-	}
-	return stage.Report(out, results)
 }

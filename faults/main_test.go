@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,12 +9,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/faults/stage"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // commandEnv makes this test program the command.
@@ -29,32 +28,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output collects what a process writes.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // faults returns the command, not started, in a folder of its own, and what it will print.
-func faults(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, out, log *output) {
+func faults(t *testing.T, dir string, args ...string) (
+	cmd *exec.Cmd, out, log *proctest.Output,
+) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, out, log = exec.CommandContext(t.Context(), exe, args...), new(output), new(output)
+	cmd, out, log = exec.CommandContext(t.Context(), exe, args...),
+		new(proctest.Output), new(proctest.Output)
 	cmd.Env = append(os.Environ(), commandEnv+"=1", "TMPDIR="+dir, "UNALIKE_STRICT=")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, log
 	return cmd, out, log
@@ -69,13 +53,10 @@ func TestCommand(t *testing.T) {
 		"help": {0, `^usage:`, `^$`},
 		"ran": {
 			2, `^$`,
-			`^faults: there is no command "ran"; there are list, run and report\nusage:`,
+			`^faults: there is no command "ran"; there are list and run\nusage:`,
 		},
-		"list": {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
-		"list all": {
-			2, `^$`,
-			`^faults: list takes no arguments, and "all" is given\n$`,
-		},
+		"list":     {0, `(?m)^kill-loop +etcd .*static.* kill -9`, `^$`},
+		"list all": {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
 		"run kill": {
 			2, `^$`,
 			`^faults: no scenario has the name "kill"; there are .*kill-loop`,
@@ -84,19 +65,10 @@ func TestCommand(t *testing.T) {
 			2, `^$`,
 			`^faults: no scenario runs on the back end "oracle"; there are .*static`,
 		},
-		"run -fast":         {2, `^$`, `flag provided but not defined: -fast`},
-		"run -h":            {0, `^$`, `-resume`},
-		"run -parallel 0":   {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
-		"run -for 1s storm": {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
-		"report": {
-			2, `^$`,
-			`^faults: report takes one argument, the file of results; 0 are given\n$`,
-		},
-		"report nothing.jsonl": {
-			1, `^$`,
-			`^faults: stat nothing.jsonl: no such file or directory\n$`,
-		},
-		"run -resume -results . frozen": {1, `^$`, `^faults: read .: is a directory`},
+		"run -fast":                     {2, `^$`, `flag provided but not defined: -fast`},
+		"run -parallel 0":               {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"run -for 1s storm":             {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
+		"run -resume -results . silent": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -111,11 +83,11 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestRun: a scenario is run and reported, and its result can be reported again.
+// TestRun: a scenario is run and reported.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	cmd, out, log := faults(t, dir, "run", "-backend", "static", "-seed", "3", "-for", "10s", "storm")
+	cmd, out, log := faults(t, t.TempDir(), "run", "-backend", "static",
+		"-seed", "3", "-for", "10s", "storm")
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
@@ -123,35 +95,9 @@ func TestRun(t *testing.T) {
 		!strings.Contains(out.String(), "1 runs, 1 passed") {
 		t.Errorf("the report is %s", out)
 	}
-	cmd, again, log := faults(t, dir, "report", "faults.jsonl")
-	if err := cmd.Run(); err != nil || again.String() != out.String() {
-		t.Errorf("%v\n%s\nit printed %s; want %s", err, log, again, out)
-	}
 }
 
-// TestStrict: what cannot be run is reported; it is a failure where everything has to run.
-func TestStrict(t *testing.T) {
-	t.Parallel()
-	for strict, want := range map[string]struct {
-		code     int
-		out, log string
-	}{
-		"":  {0, `kill-loop on redis was not run: SKIPPED, not installed: redis-server`, ``},
-		"1": {1, `kill-loop on redis: not installed: redis-server\.`, `faults: scenarios have failed\n$`},
-	} {
-		cmd, out, log := faults(t, t.TempDir(), "run", "-short", "-backend", "redis", "kill-loop")
-		cmd.Env = append(cmd.Env, "PATH=", "UNALIKE_STRICT="+strict)
-		_ = cmd.Run() // the code says it
-		if code := cmd.ProcessState.ExitCode(); code != want.code ||
-			!regexp.MustCompile(want.out).MatchString(out.String()) ||
-			!regexp.MustCompile(want.log).MatchString(log.String()) {
-			t.Errorf("with UNALIKE_STRICT %q: code %d, output\n%s\nlog\n%s\nwant %+v", strict, code, out,
-				log, want)
-		}
-	}
-}
-
-// TestJudge: so is a run that is left out for another reason.
+// TestJudge: what cannot be run is a failure where everything has to run.
 func TestJudge(t *testing.T) {
 	skipped := []stage.Result{{Scenario: "a"}, {Scenario: "b", Skipped: "not here"}}
 	for strict, want := range map[string]error{"": nil, "1": errSkipped} {
@@ -174,15 +120,15 @@ func TestEnded(t *testing.T) {
 		t.Run(fmt.Sprint(signal), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd, _, log := faults(t, dir, "run", "-short", "-backend", "static", "handover", "frozen")
+			cmd, _, log := faults(t, dir, "run", "-short", "-backend", "static", "handover", "silent")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			// The first scenario has ended, and the other one has two processes, one of which is
 			// frozen.
-			await(t, log, func(log string) bool {
-				return strings.Contains(log, "handover on static: passed") &&
-					strings.Contains(log, "frozen on static: second is process")
+			proctest.Eventually(t, time.Minute, "two processes of the second scenario", func() bool {
+				return strings.Contains(log.String(), "handover on static: passed") &&
+					strings.Contains(log.String(), "silent on static: second is process")
 			})
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
@@ -190,7 +136,7 @@ func TestEnded(t *testing.T) {
 			_ = cmd.Wait() // how it ends is looked at below
 			if signal == syscall.SIGINT {
 				if code := cmd.ProcessState.ExitCode(); code != 1 ||
-					!strings.Contains(log.String(), "faults: interrupted during frozen on static") {
+					!strings.Contains(log.String(), "faults: interrupted during silent on static") {
 					t.Errorf("it ended with code %d: %s", code, log)
 				}
 				if left, _ := filepath.Glob(filepath.Join(dir, "unalike-faults-*")); len(left) > 0 {
@@ -203,7 +149,7 @@ func TestEnded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				await(t, log, func(string) bool { return gone(pid) })
+				proctest.Eventually(t, time.Minute, m[0]+" no longer", func() bool { return gone(pid) })
 			}
 			results, err := stage.ReadResults(filepath.Join(dir, "faults.jsonl"))
 			if err != nil || len(results) != 1 || !results[0].Passed() {
@@ -215,21 +161,6 @@ func TestEnded(t *testing.T) {
 				t.Errorf("going on: %v\n%s\n%s", err, log, out)
 			}
 		})
-	}
-}
-
-// await waits until what was logged, or something else, is as wanted.
-func await(t *testing.T, log *output, done func(string) bool) {
-	t.Helper()
-	tick, timer := time.NewTicker(5*time.Millisecond), time.NewTimer(time.Minute)
-	defer tick.Stop()
-	defer timer.Stop()
-	for !done(log.String()) {
-		select {
-		case <-tick.C:
-		case <-timer.C:
-			t.Fatalf("after a minute, the log is\n%s", log)
-		}
 	}
 }
 

@@ -19,7 +19,7 @@ var planted = []struct {
 	file, old, new string
 }{
 	{
-		"a window begins below the one before", "cut-off", "internal/protocol/candidate.go",
+		"a window begins below the one before", "silent", "internal/protocol/candidate.go",
 		"return max(c.Slot.NotAfter, floor) }", "return floor }",
 	},
 	{

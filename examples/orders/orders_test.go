@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
@@ -108,10 +106,9 @@ func TestMain(m *testing.M) {
 // service is a running replica.
 type service struct {
 	*proctest.Process
-	cmd    *exec.Cmd
-	url    string
-	log    *bytes.Buffer // to be read when logged is closed: the process has ended
-	logged <-chan struct{}
+	cmd *exec.Cmd
+	url string
+	log *proctest.Output
 }
 
 // configure writes a settings file, which differs from another one in its line alone.
@@ -124,7 +121,7 @@ func configure(t *testing.T, coordinator string) string {
 	return path
 }
 
-var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
+var listening = regexp.MustCompile(`msg=listening address=(\S+)\s`)
 
 // listen starts a replica and returns when it listens.
 func listen(t *testing.T, file string, more ...string) *service {
@@ -134,61 +131,46 @@ func listen(t *testing.T, file string, more ...string) *service {
 		t.Fatal(err)
 	}
 	s := &service{cmd: exec.Command(path, append([]string{"-config", file, "-listen", "127.0.0.1:0"},
-		more...)...), log: &bytes.Buffer{}}
+		more...)...), log: &proctest.Output{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "UNALIKE_") {
 			s.cmd.Env = append(s.cmd.Env, v)
 		}
 	}
-	// A pipe of the test's own: what Start returns of exec is closed when the process
-	// ends, with its last words unread.
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cmd.Stderr = w
+	s.cmd.Stderr = s.log
 	s.Process = proctest.Start(t, s.cmd)
-	_ = w.Close() // the process has its own
-	address, done := make(chan string, 1), make(chan struct{})
-	s.logged = done
-	go func() {
-		defer close(done)
-		defer r.Close()
-		for lines := bufio.NewScanner(r); lines.Scan(); {
-			s.log.WriteString(lines.Text() + "\n")
-			if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-				address <- m[1]
-			}
-		}
-	}()
 	t.Cleanup(func() {
 		s.Kill()
-		<-done
 		if t.Failed() {
 			t.Logf("the log of %s:\n%s", file, s.log)
 		}
 	})
-	select {
-	case a := <-address:
-		s.url = "http://" + a
-	case <-done:
+	s.await(t, func() bool {
+		found := listening.FindStringSubmatch(s.log.String())
+		if found != nil {
+			s.url = "http://" + found[1]
+		}
+		return found != nil
+	})
+	return s
+}
+
+// await waits until something is so of a service that does not end.
+func (s *service) await(t *testing.T, so func() bool) {
+	t.Helper()
+	if !s.Serves(t, so) {
 		t.Fatal("the service ended before it served")
 	}
-	return s
 }
 
 // serve starts a replica and returns when it has a worker ID.
 func serve(t *testing.T, file string, more ...string) *service {
 	t.Helper()
 	s := listen(t, file, more...)
-	for code := 0; code != http.StatusOK; {
-		select {
-		case <-s.Done():
-			t.Fatal("the service ended before it was ready")
-		case <-time.After(20 * time.Millisecond):
-		}
-		code, _ = s.get(t, http.MethodGet, "/ready")
-	}
+	s.await(t, func() bool {
+		code, _ := s.get(t, http.MethodGet, "/ready")
+		return code == http.StatusOK
+	})
 	return s
 }
 
@@ -235,23 +217,35 @@ func (s *service) stop(t *testing.T) {
 // worker returns the worker ID in an ID.
 func worker(id core.ID) int { return core.DefaultLayout().Decompose(id).WorkerID }
 
-// slots returns what the namespace holds.
-func slots(t *testing.T, url string) []coord.Slot {
+// with opens a coordinator for as long as something is done with it.
+func with(t *testing.T, url string, do func(coord.Coordinator) error) {
 	t.Helper()
 	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	lister, ok := c.(coord.Admin)
-	if !ok {
-		t.Fatalf("%T has no list", c)
-	}
-	found, err := lister.List(t.Context())
-	if err != nil {
+	if err := do(c); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// slots returns what the namespace holds.
+func slots(t *testing.T, url string) (found []coord.Slot) {
+	t.Helper()
+	with(t, url, func(c coord.Coordinator) (err error) {
+		found, err = c.(coord.Admin).List(t.Context())
+		return err
+	})
 	return found
+}
+
+// declare does what `unalike init` does.
+func declare(t *testing.T, url string) {
+	t.Helper()
+	with(t, url, func(c coord.Coordinator) error {
+		return c.(coord.Admin).Init(t.Context(), core.DefaultLayout().Space())
+	})
 }
 
 // TestService runs as many replicas as the back end can tell apart.
@@ -363,16 +357,11 @@ func TestLogIsTheServicesOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := listen(t, configure(t, url))
-			for why := []byte(nil); !bytes.Contains(why, []byte("no worker ID: ")); {
-				select {
-				case <-s.Done():
-					t.Fatal("the service ended")
-				case <-time.After(20 * time.Millisecond):
-				}
-				_, why = s.get(t, http.MethodGet, "/ready")
-			}
+			s.await(t, func() bool {
+				_, why := s.get(t, http.MethodGet, "/ready")
+				return bytes.Contains(why, []byte("no worker ID: "))
+			})
 			s.stop(t)
-			<-s.logged
 			for line := range strings.Lines(s.log.String()) {
 				if !strings.HasPrefix(line, "time=") {
 					t.Errorf("somebody else has logged %q", line)
@@ -416,42 +405,18 @@ func TestMove(t *testing.T) {
 
 // moveTo does what `unalike init --coordinator NEXT --after PREV` does, or without doIt
 // tells whether it could.
-func moveTo(t *testing.T, next, prev string, doIt bool) bool {
+func moveTo(t *testing.T, next, prev string, doIt bool) (ok bool) {
 	t.Helper()
-	n, err := coord.Open(t.Context(), next, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	if _, ok := n.(coord.Admin); !ok || !doIt {
-		return ok
-	}
-	p, err := coord.Open(t.Context(), prev, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := follow.Namespace(t.Context(), n, p, core.DefaultLayout().Space()); err != nil {
-		t.Fatal(err)
-	}
-	return true
-}
-
-// declare does what `unalike init` does.
-func declare(t *testing.T, url string) {
-	t.Helper()
-	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	admin, ok := c.(coord.Admin)
-	if !ok {
-		t.Fatalf("%T cannot declare a namespace new", c)
-	}
-	if err := admin.Init(t.Context(), core.DefaultLayout().Space()); err != nil {
-		t.Fatal(err)
-	}
+	with(t, next, func(n coord.Coordinator) error {
+		if _, ok = n.(coord.Admin); ok && doIt {
+			with(t, prev, func(p coord.Coordinator) error {
+				_, err := follow.Namespace(t.Context(), n, p, core.DefaultLayout().Space())
+				return err
+			})
+		}
+		return nil
+	})
+	return ok
 }
 
 // TestMistakes: what is wrong with the settings is said in the log, and ends the service.

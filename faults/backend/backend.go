@@ -36,43 +36,50 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// Backend is one coordinator and its servers. Its methods end the test if the fault cannot be
-// injected, and are not for concurrent use. Of the functions, those are nil that a back end does
-// not have.
+// Backend is one coordinator and its servers, for one test. Its methods end the test if the fault
+// cannot be injected, and are not for concurrent use.
 type Backend struct {
 	Name    string
 	Way     Way      // before the servers, for all clients that use the URL; empty: there is none
 	Servers []Server // none, where the back end is a file or a part of its users
 
-	// Leader waits until there is a server that leads, or that is the primary.
-	Leader func(testing.TB) Server
-	// CutOff separates a server from the others, which clients still reach, and Rejoin ends that.
-	CutOff, Rejoin func(testing.TB, Server)
+	// Leader waits until there is a server that leads; nil: all are equal.
+	Leader func() Server
 	// EndLeases ends all leases or sessions as the servers do for clients of which they have not
-	// heard for too long, and returns how many there were.
-	EndLeases func(testing.TB) int
-	// Fill makes the servers refuse writes, as if there were no space, and Drain ends that.
-	Fill, Drain func(testing.TB)
-	// Lock locks all rows, until the function is called that it returns.
-	Lock func(testing.TB) (unlock func())
-	// Loses has ways in which servers that go on lose all that is stored, or some of it.
-	Loses []Loss
-	// Detach ends the replication, so that the replica lacks all writes from then on. Promote
-	// kills the primary then, and returns when the replica has taken its place.
-	Detach, Promote func(testing.TB)
-	// Exec makes statements at the server that is written to.
-	Exec func(tb testing.TB, statements ...string)
+	// heard for too long, and returns how many there were; nil: there are none.
+	EndLeases func() int
+	// Faults are what else can happen to servers of this kind, without a loss.
+	Faults []Fault
+	// Losses are ways in which what is stored is lost, or some of it, and the servers go on.
+	Losses []Loss
+	// Exec makes statements at a database.
+	Exec func(statements ...string)
 
+	tb      testing.TB
 	url     func(options url.Values) string
 	call    []byte // text in lower case that every call of a coordinator contains
 	dirs    []string
-	restart func(testing.TB) // starts the servers that have ended; nil: each without the others
+	restart func() // starts the servers that have ended; nil: each without the others
 }
+
+// Fault is something that lasts until it is ended.
+type Fault struct {
+	Name       string
+	Begin, End func()
+}
+
+// Names of faults of several kinds of servers.
+const (
+	noSpace = "no space for writes"
+	AllRows = "locks on all rows"
+)
 
 // Loss is a way to lose what is stored.
 type Loss struct {
 	Name string
-	Do   func(testing.TB)
+	// Keep is called before the writes that are lost; nil: all are.
+	Keep func()
+	Do   func()
 }
 
 // Server is one server of a back end.
@@ -90,21 +97,19 @@ const Namespace = "faults"
 
 // starters has the back ends by their names.
 var starters = map[string]func(tb testing.TB) *Backend{
-	"file":             startFile,
-	"static":           startStatic,
-	"embedded":         startEmbedded,
-	"etcd":             func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 1) },
-	"etcd3":            func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 3) },
-	"redis":            startRedis,
-	"sentinel":         startSentinel,
-	"cluster":          startCluster,
-	"zk":               func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 1) },
-	"zk3":              func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 3) },
-	"postgres":         startPostgres,
-	"postgres-standby": startStandby,
-	"mariadb":          startMariaDB,
-	"mariadb-replica":  startReplica,
-	"kubernetes":       startKubernetes,
+	"file":       startFile,
+	"static":     startStatic,
+	"embedded":   startEmbedded,
+	"etcd":       func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 1) },
+	"etcd3":      func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 3) },
+	"redis":      startRedis,
+	"sentinel":   startSentinel,
+	"cluster":    startCluster,
+	"zk":         func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 1) },
+	"zk3":        func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 3) },
+	"postgres":   startPostgres,
+	"mariadb":    startMariaDB,
+	"kubernetes": startKubernetes,
 }
 
 // Names returns the names of all back ends in alphabetical order.
@@ -119,7 +124,7 @@ func Start(tb testing.TB, name string) *Backend {
 		tb.Fatalf("there is no back end %q; there are %s", name, strings.Join(Names(), ", "))
 	}
 	b := start(tb)
-	b.Name = name
+	b.Name, b.tb = name, tb
 	if name != "static" { // each worker ID is a namespace there, and the URL says that it is new
 		Declare(tb, b.URL(), core.DefaultLayout().Space())
 	}
@@ -185,54 +190,47 @@ func (b *Backend) Each(do func(Server)) {
 func (b *Backend) Kill() { b.Each(Server.Kill) }
 
 // Freeze stops all servers without ending them, and Thaw lets them go on.
-func (b *Backend) Freeze(tb testing.TB) { tb.Helper(); b.Each(func(s Server) { s.Freeze(tb) }) }
+func (b *Backend) Freeze() { b.Each(func(s Server) { s.Freeze(b.tb) }) }
 
 // Thaw ends Freeze.
-func (b *Backend) Thaw(tb testing.TB) { tb.Helper(); b.Each(func(s Server) { s.Thaw(tb) }) }
+func (b *Backend) Thaw() { b.Each(func(s Server) { s.Thaw(b.tb) }) }
 
 // Restart starts all servers that have ended, with the data that they have, and waits until they
 // serve.
-func (b *Backend) Restart(tb testing.TB) {
-	tb.Helper()
+func (b *Backend) Restart() {
 	if b.restart != nil {
-		b.restart(tb)
+		b.restart()
 		return
 	}
-	b.Each(func(s Server) { restartEnded(tb, s) })
-}
-
-// restartEnded starts a server if it has ended.
-func restartEnded(tb testing.TB, s Server) {
-	tb.Helper()
-	if s.Ended() {
-		s.Restart(tb)
-	}
+	b.Each(func(s Server) {
+		if s.Ended() {
+			s.Restart(b.tb)
+		}
+	})
 }
 
 // Snapshot copies the data of all servers, which stand still for that moment, into a folder.
-func (b *Backend) Snapshot(tb testing.TB) string {
-	tb.Helper()
-	b.Freeze(tb)
-	defer b.Thaw(tb)
-	snapshot := tb.TempDir()
+func (b *Backend) Snapshot() string {
+	b.Freeze()
+	defer b.Thaw()
+	snapshot := b.tb.TempDir()
 	for i, dir := range b.dirs {
-		proctest.Copy(tb, dir, filepath.Join(snapshot, strconv.Itoa(i)))
+		proctest.Copy(b.tb, dir, filepath.Join(snapshot, strconv.Itoa(i)))
 	}
 	return snapshot
 }
 
 // Restore ends all servers, replaces their data by a snapshot, and starts them again. A snapshot
 // can be restored several times.
-func (b *Backend) Restore(tb testing.TB, snapshot string) {
-	tb.Helper()
+func (b *Backend) Restore(snapshot string) {
 	b.Kill()
 	for i, dir := range b.dirs {
 		if err := os.RemoveAll(dir); err != nil {
-			tb.Fatal(err)
+			b.tb.Fatal(err)
 		}
-		proctest.Copy(tb, filepath.Join(snapshot, strconv.Itoa(i)), dir)
+		proctest.Copy(b.tb, filepath.Join(snapshot, strconv.Itoa(i)), dir)
 	}
-	b.Restart(tb)
+	b.Restart()
 }
 
 // query returns options as the end of a URL.

@@ -71,22 +71,24 @@ func TestBackends(t *testing.T) {
 				return
 			}
 			serves(t, b)
-			b.Freeze(t)
+			b.Freeze()
 			silent(t, b)
-			b.Thaw(t)
-			b.Restart(t)
+			b.Thaw()
+			b.Restart()
 			serves(t, b)
-			snapshot := b.Snapshot(t)
+			snapshot := b.Snapshot()
 			b.Kill()
 			silent(t, b)
-			b.Restart(t)
+			b.Restart()
 			serves(t, b)
-			b.Restore(t, snapshot)
+			b.Restore(snapshot)
 			serves(t, b)
-			if b.Detach != nil {
-				b.Detach(t)
-				b.Promote(t)
-				serves(t, b)
+			for _, loss := range b.Losses {
+				if loss.Keep != nil {
+					loss.Keep()
+					loss.Do()
+					serves(t, b)
+				}
 			}
 		})
 	}

@@ -18,12 +18,11 @@ import (
 // startEtcd is an etcd cluster, maybe of one member.
 func startEtcd(tb testing.TB, members int) *Backend {
 	tb.Helper()
-	start := etcdtest.StartCluster
-	if members > 1 {
-		start = etcdtest.StartDivisible
+	c := etcdtest.StartCluster(tb, members)
+	b := &Backend{
+		Way: StartWay(tb, c.Endpoints()...), call: []byte("/unalike/"),
+		restart: func() { c.Restart(tb) }, Faults: []Fault{full(tb, c)},
 	}
-	c := start(tb, members)
-	b := &Backend{Way: StartWay(tb, c.Endpoints()...), call: []byte("/unalike/"), restart: c.Restart}
 	for _, m := range c.Members {
 		b.Servers, b.dirs = append(b.Servers, m), append(b.dirs, m.Dir)
 	}
@@ -32,9 +31,7 @@ func startEtcd(tb testing.TB, members int) *Backend {
 		o.Del("namespace")
 		return "etcd://" + strings.Join(b.Way.Addrs(), ",") + "/" + namespace + query(o)
 	}
-	b.Fill, b.Drain = full(c)
-	b.EndLeases = func(tb testing.TB) (ended int) {
-		tb.Helper()
+	b.EndLeases = func() (ended int) {
 		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
 			leases, err := client.Leases(ctx)
 			if err != nil {
@@ -50,9 +47,7 @@ func startEtcd(tb testing.TB, members int) *Backend {
 		return ended
 	}
 	if members > 1 {
-		b.Leader = func(tb testing.TB) Server { tb.Helper(); return c.Leader(tb) }
-		b.CutOff = func(tb testing.TB, s Server) { tb.Helper(); c.CutOff(tb, s.(*etcdtest.Member)) }
-		b.Rejoin = func(tb testing.TB, s Server) { tb.Helper(); c.Rejoin(tb, s.(*etcdtest.Member)) }
+		b.Leader = func() Server { return c.Leader(tb) }
 	}
 	return b
 }
@@ -67,29 +62,28 @@ func ask(tb testing.TB, c *etcdtest.Cluster, calls func(context.Context, *client
 	}
 }
 
-// full tells a cluster that a member has reached the quota of its database, which is all that the
-// others know of a disk that is full, and ends that.
-func full(c *etcdtest.Cluster) (fill, drain func(testing.TB)) {
-	return func(tb testing.TB) {
-			tb.Helper()
-			ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
-				s, err := client.Status(ctx, c.Members[0].Endpoint)
-				if err != nil {
-					return err
-				}
-				_, err = pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
-					Action: pb.AlarmRequest_ACTIVATE, MemberID: s.Header.GetMemberId(),
-					Alarm: pb.AlarmType_NOSPACE,
-				})
+// full is that a member tells the others that it has reached the quota of its database, which is
+// all that they know of a disk that is full.
+func full(tb testing.TB, c *etcdtest.Cluster) Fault {
+	tb.Helper()
+	return Fault{noSpace, func() {
+		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+			s, err := client.Status(ctx, c.Members[0].Endpoint)
+			if err != nil {
 				return err
+			}
+			_, err = pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
+				Action: pb.AlarmRequest_ACTIVATE, MemberID: s.Header.GetMemberId(),
+				Alarm: pb.AlarmType_NOSPACE,
 			})
-		}, func(tb testing.TB) {
-			tb.Helper()
-			ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
-				_, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-				return err
-			})
-		}
+			return err
+		})
+	}, func() {
+		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+			_, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+			return err
+		})
+	}}
 }
 
 // startKubernetes is an API server on an etcd of its own, without anything else of a cluster.
@@ -100,20 +94,17 @@ func startKubernetes(tb testing.TB) *Backend {
 	kubetest.Binary(tb) // else there is no use for the etcd
 	c := etcdtest.StartCluster(tb, 1)
 	api := kubetest.StartOn(tb, strings.TrimPrefix(c.Endpoints()[0], "http://"))
-	in := api.Namespace(tb)
-	store := &below{c.Members[0], api}
+	in, store := api.Namespace(tb), &below{c.Members[0], api}
 	b := &Backend{
-		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api, store},
-		call: []byte("/leases"), dirs: []string{store.Dir},
+		// the store first: the API server cannot start without it
+		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{store, api},
+		call: []byte("/leases"), dirs: []string{store.Dir}, Faults: []Fault{full(tb, c)},
 	}
 	b.url = func(o url.Values) string {
 		o.Set("in", in)
 		return "kubernetes+http://" + b.Way.Addrs()[0] + query(o)
 	}
-	b.restart = func(tb testing.TB) { tb.Helper(); restartEnded(tb, store); restartEnded(tb, api) }
-	b.Fill, b.Drain = full(c)
-	b.Loses = []Loss{{"Leases deleted", func(tb testing.TB) {
-		tb.Helper()
+	b.Losses = []Loss{{Name: "Leases deleted", Do: func() {
 		leases := "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases"
 		if code, answer := api.Do(http.MethodDelete, leases, "", nil); code != http.StatusOK {
 			tb.Fatalf("DELETE %s: status %d: %s", leases, code, answer)

@@ -14,17 +14,17 @@ const (
 	// silence is how long it takes until a server is taken for dead, by a Sentinel or by others of
 	// a Cluster.
 	silence = 2 * time.Second
-	// detached is silence between Detach and Promote: a replica is promoted only if it has been
+	// detached is silence before a replica is promoted by hand: that is done only if it has been
 	// without a primary for less than ten times as long.
 	detached = time.Hour
 )
 
 // newRedis is what a single Redis, one with a Sentinel and a Cluster have in common. They keep
 // every write on disk.
-func newRedis(nodes ...*redistest.Server) *Backend {
-	all := func(command ...any) func(testing.TB) {
-		return func(tb testing.TB) {
-			tb.Helper()
+func newRedis(tb testing.TB, nodes ...*redistest.Server) *Backend {
+	tb.Helper()
+	all := func(command ...any) func() {
+		return func() {
 			for _, s := range nodes {
 				s.Do(tb, command...)
 			}
@@ -32,8 +32,11 @@ func newRedis(nodes ...*redistest.Server) *Backend {
 	}
 	b := &Backend{
 		call: []byte("eval"),
-		Fill: all("CONFIG", "SET", "maxmemory", "1"), Drain: all("CONFIG", "SET", "maxmemory", "0"),
-		Loses: []Loss{{"FLUSHALL", all("FLUSHALL")}},
+		Faults: []Fault{{
+			noSpace,
+			all("CONFIG", "SET", "maxmemory", "1"), all("CONFIG", "SET", "maxmemory", "0"),
+		}},
+		Losses: []Loss{{Name: "FLUSHALL", Do: all("FLUSHALL")}},
 	}
 	for _, s := range nodes {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
@@ -45,12 +48,11 @@ func newRedis(nodes ...*redistest.Server) *Backend {
 func startRedis(tb testing.TB) *Backend {
 	tb.Helper()
 	s := redistest.Start(tb, redistest.Options{AppendOnly: true})
-	b := newRedis(s)
+	b := newRedis(tb, s)
 	b.Way = StartWay(tb, s.Addr)
 	b.url = func(o url.Values) string { return "redis://" + b.Way.Addrs()[0] + query(o) }
 	// Most of what may be evicted goes at once.
-	b.Loses = append(b.Loses, Loss{"eviction", func(tb testing.TB) {
-		tb.Helper()
+	b.Losses = append(b.Losses, Loss{Name: "eviction", Do: func() {
 		s.Do(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1")
 		streamtest.Eventually(tb, "the server has evicted all", func() bool {
 			return s.Do(tb, "DBSIZE") == "0"
@@ -74,13 +76,16 @@ func startCluster(tb testing.TB) *Backend {
 			return front[addr][0].Addr
 		},
 	}, nodes)
-	b := newRedis(c.Nodes...)
+	b := newRedis(tb, c.Nodes...)
 	for _, s := range c.Nodes {
 		b.Way = append(b.Way, front[s.Addr]...)
 	}
-	b.restart = func(tb testing.TB) {
-		tb.Helper()
-		b.Each(func(s Server) { restartEnded(tb, s) })
+	b.restart = func() {
+		for _, s := range c.Nodes {
+			if s.Ended() {
+				s.Restart(tb)
+			}
+		}
 		c.Await(tb)
 	}
 	b.url = func(o url.Values) string {
@@ -95,30 +100,26 @@ func startCluster(tb testing.TB) *Backend {
 func startSentinel(tb testing.TB) *Backend {
 	tb.Helper()
 	r := redistest.StartReplicated(tb, redistest.Options{AppendOnly: true, Silence: silence})
-	b := newRedis(r.Primary, r.Replica)
-	b.Loses = nil // a replica refuses that
+	b := newRedis(tb, r.Primary, r.Replica)
 	b.url = func(o url.Values) string {
 		return "redis-sentinel://" + r.Sentinel + "/" + redistest.MasterName + query(o)
 	}
 	control := redistest.Connect(tb, r.Sentinel, "")
-	setSilence := func(tb testing.TB, d time.Duration) {
-		tb.Helper()
+	setSilence := func(d time.Duration) {
 		if err := control.Do(streamtest.Within(tb), "SENTINEL", "SET", redistest.MasterName,
 			"down-after-milliseconds", d.Milliseconds()).Err(); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	b.Detach = func(tb testing.TB) {
-		tb.Helper()
-		setSilence(tb, detached)
+	// The deletion of all data is refused by a replica.
+	b.Losses = []Loss{{Name: "a replica without the last writes is promoted", Keep: func() {
+		setSilence(detached)
 		r.Primary.Do(tb, "ACL", "SETUSER", "default", "-psync", "-sync")
 		r.Primary.Do(tb, "CLIENT", "KILL", "TYPE", "replica")
 		streamtest.Eventually(tb, "the replica has no primary", func() bool {
 			return strings.Contains(r.Replica.Do(tb, "INFO", "replication"), "master_link_status:down")
 		})
-	}
-	b.Promote = func(tb testing.TB) {
-		tb.Helper()
+	}, Do: func() {
 		r.Primary.Kill()
 		streamtest.Eventually(tb, "the replica is promoted, and the Sentinel names it", func() bool {
 			// It refuses while a failover is under way.
@@ -128,8 +129,8 @@ func startSentinel(tb testing.TB) *Backend {
 			return err == nil && strings.Join(at, ":") == r.Replica.Addr &&
 				strings.Contains(r.Replica.Do(tb, "INFO", "replication"), "role:master")
 		})
-		setSilence(tb, silence)
+		setSilence(silence)
 		r.Primary.FollowFromStart(tb, r.Replica)
-	}
+	}}}
 	return b
 }

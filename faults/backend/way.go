@@ -34,9 +34,6 @@ func (w Way) Each(do func(*proxytest.Proxy)) {
 	}
 }
 
-// Hang loses everything, in both directions, and leaves connections open.
-func (w Way) Hang() { w.Each((*proxytest.Proxy).Hang) }
-
 // Slow makes every request and every reply take so much longer.
 func (w Way) Slow(request, reply time.Duration) {
 	w.Each(func(p *proxytest.Proxy) { p.DelayRequests(request); p.Delay(reply) })
@@ -53,18 +50,9 @@ func (w Way) Robbed() (n int) {
 	return n
 }
 
-// HoldBack keeps the next request of which match is true, at whichever server, see
-// [proxytest.NewHeld].
-func (w Way) HoldBack(match func([]byte) bool) *proxytest.Held {
-	return w.holdBack(proxytest.NewHeld(match))
-}
-
-// Copy lets such a request through, and keeps a copy, see [proxytest.NewCopied].
-func (w Way) Copy(match func([]byte) bool) *proxytest.Held {
-	return w.holdBack(proxytest.NewCopied(match))
-}
-
-func (w Way) holdBack(h *proxytest.Held) *proxytest.Held {
+// HoldBack catches a request, at whichever server, see [proxytest.NewHeld] and
+// [proxytest.NewCopied].
+func (w Way) HoldBack(h *proxytest.Held) *proxytest.Held {
 	w.Each(func(p *proxytest.Proxy) { p.HoldBack(h) })
 	return h
 }

@@ -17,22 +17,21 @@ func startZK(tb testing.TB, servers int) *Backend {
 	} else {
 		e = zktest.StartEnsemble(tb, servers, zktest.Options{})
 	}
-	b := &Backend{Way: StartWay(tb, e.Addrs()...), call: []byte("/unalike/"), restart: e.Restart}
+	b := &Backend{
+		Way: StartWay(tb, e.Addrs()...), call: []byte("/unalike/"),
+		restart: func() { e.Restart(tb) },
+	}
 	for _, s := range e.Servers {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
 	}
 	b.url = func(o url.Values) string { return "zk://" + strings.Join(b.Way.Addrs(), ",") + query(o) }
-	asked := func(testing.TB) *zktest.Server { return e.Servers[0] }
+	asked := func() *zktest.Server { return e.Servers[0] }
 	if servers > 1 {
-		asked = e.Leader // the others know their own clients only
-		b.Leader = func(tb testing.TB) Server { tb.Helper(); return e.Leader(tb) }
-		// Servers that cannot be separated from each other stand still.
-		b.CutOff = func(tb testing.TB, s Server) { tb.Helper(); s.Freeze(tb) }
-		b.Rejoin = func(tb testing.TB, s Server) { tb.Helper(); s.Thaw(tb) }
+		asked = func() *zktest.Server { return e.Leader(tb) } // the others know their own clients only
+		b.Leader = func() Server { return asked() }
 	}
-	b.EndLeases = func(tb testing.TB) int {
-		tb.Helper()
-		s := asked(tb)
+	b.EndLeases = func() int {
+		s := asked()
 		all := s.Sessions(tb)
 		for _, id := range all {
 			s.KillSession(tb, id)

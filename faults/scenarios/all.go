@@ -11,11 +11,11 @@ import (
 
 // All returns all scenarios but the storms.
 func All() []stage.Scenario {
-	return slices.Concat(processes, outages, contested, losses, stateFiles, segments, service, ring)
+	return slices.Concat(processes, outages, losses, stateFiles, segments, service)
 }
 
-// servers are the back ends with one server, of each kind.
-var servers = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"}
+// single are the back ends with one server, of each kind.
+var single = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"}
 
 // with returns back ends and some more.
 func with(some []string, more ...string) []string { return slices.Concat(some, more) }

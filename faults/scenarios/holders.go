@@ -23,37 +23,26 @@ func holders(s *stage.Stage, names ...string) (all []*worker.Worker) {
 	return all
 }
 
-// wants returns a generator that takes a certain worker ID, and no other.
-func wants(s *stage.Stage, name string, workerID int) worker.Generator {
-	g := s.Generator(name)
-	g.First, g.Count = workerID, 1
-	return g
-}
-
-// apart returns a generator that reaches the servers on a way of its own, which faults can be given
-// without others noticing. It is not for a Cluster, whose nodes tell clients where they are.
-func apart(s *stage.Stage, name string) (worker.Generator, backend.Way) {
-	way := backend.StartWay(s, s.Backend.Way.Addrs()...)
-	g := s.Generator(name)
-	g.URL = elsewhere(s, g.URL, way.Addrs()...)
-	return g, way
-}
-
-// elsewhere returns a URL with the given addresses instead of those of all servers.
-func elsewhere(s *stage.Stage, url string, addrs ...string) string {
-	return strings.Replace(url, strings.Join(s.Backend.Way.Addrs(), ","), strings.Join(addrs, ","), 1)
+// elsewhere returns a URL with another way to all servers, if there is one, which faults can be
+// given without others noticing. It is not for a Cluster, whose nodes tell clients where they are.
+func elsewhere(s *stage.Stage, url string, way backend.Way) string {
+	if len(way) == 0 {
+		return url
+	}
+	return strings.Replace(url, strings.Join(s.Backend.Way.Addrs(), ","),
+		strings.Join(way.Addrs(), ","), 1)
 }
 
 // held returns the worker ID that a worker with one generator has got when it has started.
 func held(s *stage.Stage, w *worker.Worker) int {
-	return s.AwaitEvent(w, 0, worker.Ready, "").Workers[0]
+	return s.AwaitEvent(w, 0, worker.Ready, nil).Workers[0]
 }
 
 // well fails the stage if a worker has told of an error, or that it could not issue, since its
 // generator had its worker ID: before that, it may have told that it waits for one.
 func well(s *stage.Stage, workers ...*worker.Worker) {
 	for _, w := range workers {
-		started := s.AwaitEvent(w, 0, worker.Ready, "").At
+		started := s.AwaitEvent(w, 0, worker.Ready, nil).At
 		for _, e := range w.Events() {
 			if e.At > started && (e.Kind == worker.Failed || e.Kind == worker.Change && !e.Healthy) {
 				s.Errorf("process %d told of %s of generator %s: %s", w.PID(), e.Kind, e.Generator, e.Text)
@@ -80,7 +69,7 @@ func back(s *stage.Stage, since int64, workers ...*worker.Worker) {
 // when that was.
 func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 	for _, w := range workers {
-		e := s.AwaitEvent(w, began, worker.Change, worker.WindowEnded)
+		e := s.AwaitEvent(w, began, worker.Change, core.ErrWindowEnded)
 		s.Logf("%v after the last renewals, process %d: %s", time.Duration(e.At-cut), w.PID(), e.Text)
 		h := w.Spec.Generators[0].Horizon
 		if least := h - stage.RenewalTime - stage.SkewBound - busyTime; e.At-began < int64(least) {
@@ -135,17 +124,12 @@ func firstAfter(s *stage.Stage, w *worker.Worker, since int64) int64 {
 	return first
 }
 
-// timeOf returns the time in an ID of the default layout.
-func timeOf(id core.ID) time.Time { return core.DefaultLayout().Decompose(id).Time }
-
-// workerOf returns the worker ID in an ID of the default layout.
-func workerOf(id core.ID) int { return core.DefaultLayout().Decompose(id).WorkerID }
-
 // keeps fails the stage if a worker has issued IDs with other worker IDs than the given one since a
 // moment.
 func keeps(s *stage.Stage, w *worker.Worker, held int, since int64) {
 	for run := range s.Runs(w) {
-		if id := workerOf(run.First); run.At >= since && id != held {
+		id := core.DefaultLayout().Decompose(run.First).WorkerID
+		if run.At >= since && id != held {
 			s.Errorf("process %d has issued IDs with worker ID %d; it should have kept %d", w.PID(), id,
 				held)
 			return
@@ -162,31 +146,6 @@ func movesOn(s *stage.Stage, w *worker.Worker, had int, since int64) {
 	s.AwaitMore(issuedEach, w)
 	keeps(s, w, e.Workers[0], e.At+int64(quietTime/2))
 }
-
-// refused waits until a worker is told that there is no worker ID for it, or another cause, kills
-// it, and fails the stage if it has issued an ID.
-func refused(s *stage.Stage, w *worker.Worker, cause string) worker.Event {
-	e := s.AwaitEvent(w, 0, worker.Failed, cause)
-	s.Logf("refused: %s", e.Text)
-	w.Kill()
-	if n := w.Issued(); n > 0 {
-		s.Errorf("process %d was refused, and has issued %d IDs", w.PID(), n)
-	}
-	return e
-}
-
-// opened opens the coordinator of a URL until the stage ends.
-func opened(s *stage.Stage, url string) coord.Coordinator {
-	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// admin returns an operator's view of the namespace.
-func admin(s *stage.Stage) coord.Admin { return opened(s, s.Backend.URL()).(coord.Admin) }
 
 // slots asks the coordinator which worker IDs are held until that satisfies ok, for as long as
 // limit, and returns what it has said last.

@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -14,7 +16,7 @@ import (
 var processes = []stage.Scenario{{
 	Name:      "baseline",
 	About:     "four generators at full speed, nothing happens: no error, no interruption",
-	Backends:  with(servers, "static", "file", "embedded", "sentinel", "cluster"),
+	Backends:  with(single, "static", "file", "embedded", "sentinel", "cluster"),
 	Short:     []string{"cluster", "sentinel", "embedded", "file"},
 	Exclusive: true, Budget: 10 * time.Minute,
 	Run: runBaseline,
@@ -22,8 +24,8 @@ var processes = []stage.Scenario{{
 	Name: "kill-loop",
 	About: "kill -9 of the holder of the only worker ID, again and again: the next one takes " +
 		"over when its window has ended",
-	Backends: with(servers, "static", "file", "embedded", "postgres-standby", "mariadb-replica"),
-	Short:    with(servers, "static", "embedded", "postgres-standby", "mariadb-replica"),
+	Backends: with(single, "static", "file", "embedded"),
+	Short:    with(single, "static", "embedded"),
 	Recovery: takeOverTime, Budget: 5 * time.Minute,
 	Run: runKillLoop,
 }, {
@@ -31,16 +33,18 @@ var processes = []stage.Scenario{{
 	About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full " +
 		"speed and another process waits for it, again and again: no ID after what was " +
 		"given back, and no wait",
-	Backends: with(servers, "static", "file", "embedded"), Short: []string{"redis", "static"},
+	Backends: with(single, "static", "file", "embedded"), Short: []string{"redis", "static"},
 	Recovery: handoverTime, Exclusive: true,
 	Run: runHandover,
 }, {
-	Name: "frozen",
-	About: "SIGSTOP of a holder for two TTLs, and for two horizons, while another one wants " +
-		"its worker ID: it goes on inside its old window alone, and leases anew",
-	Backends: with(servers, "static", "file"), Short: []string{"etcd", "file"},
-	Recovery: resumeTime,
-	Run:      runFrozen,
+	Name: "silent",
+	About: "a holder is frozen for two TTLs, and for two horizons, and the network loses what it " +
+		"sends, what it is sent, and both, while another one wants its worker ID: it goes on inside " +
+		"its old window alone, the other one begins where that ends, and it has another worker ID at " +
+		"most 2 s after it is back",
+	Backends: with(single, "etcd3", "zk3", "static", "file"), Short: []string{"etcd", "zk", "file"},
+	Recovery: takeOverTime, Budget: 6 * time.Minute,
+	Run: runSilent,
 }, {
 	Name: "clock-steps",
 	About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker " +
@@ -52,7 +56,7 @@ var processes = []stage.Scenario{{
 	Name: "crowd",
 	About: "1024 generators start at once in 16 processes, one more is refused, and all are " +
 		"killed and start again: each has a worker ID of its own",
-	Backends: with(servers, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"cluster"},
+	Backends: with(single, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"cluster"},
 	Recovery: crowdTime + crowdLease, Exclusive: true, Budget: 5 * time.Minute,
 	Run: runCrowd,
 }}
@@ -111,10 +115,10 @@ func runHandover(s *stage.Stage) {
 	for range s.Rounds(10, 3) {
 		s.AwaitMore(200*issuedEach, w)
 		next := s.Worker("holder", g)
-		s.AwaitEvent(next, 0, worker.Failed, worker.NoWorkerID)
+		s.AwaitEvent(next, 0, worker.Failed, coord.ErrNoWorkerID)
 		ended := journal.Now()
 		w.Terminate(s)
-		if e := s.AwaitEvent(w, 0, worker.Closed, ""); e.Text != "" {
+		if e := s.AwaitEvent(w, 0, worker.Closed, nil); e.Text != "" {
 			s.Errorf("the holder could not give its worker ID back: %s", e.Text)
 		}
 		s.Recovered(ended, next)
@@ -123,27 +127,60 @@ func runHandover(s *stage.Stage) {
 	s.AwaitMore(issuedEach, w)
 }
 
-// runFrozen freezes holders for a time, while others want their worker IDs.
-func runFrozen(s *stage.Stage) {
-	for i, d := range []time.Duration{2 * s.TTL(), 2 * stage.Horizon} {
-		if s.Short && i == 0 {
-			continue
+// silences are ways in which nothing is heard of a holder, on a way of its own.
+func silences(s *stage.Stage, w *worker.Worker, way backend.Way) []fault {
+	frozen := func(name string, d time.Duration) fault {
+		return fault{
+			name: name, begin: func() { w.Freeze(s) }, end: func() { w.Thaw(s) },
+			until: func() { s.Sleep(d) },
 		}
-		first := s.Worker("first", s.Generator("first", own(s, i)...))
+	}
+	return slices.Concat(
+		[]fault{frozen("SIGSTOP for two horizons", 2*stage.Horizon)}, network(s, way)[:3],
+		[]fault{frozen("SIGSTOP for two TTLs", 2*s.TTL())})
+}
+
+// runSilent has nothing heard of holders, while others want their worker IDs.
+func runSilent(s *stage.Stage) {
+	for i := range s.Rounds(5, 2) {
+		if len(s.Backend.Way) == 0 && i > 0 && i < 4 {
+			continue // there is no network
+		}
+		way := backend.StartWay(s, s.Backend.Way.Addrs()...)
+		g := s.Generator("first", own(s, i)...)
+		g.URL = elsewhere(s, g.URL, way)
+		first := s.Worker("first", g)
 		had := held(s, first)
 		s.AwaitMore(issuedEach, first)
-		first.Freeze(s)
+		f := silences(s, first, way)[i]
+		s.Logf("%s", f.name)
+		frozen := f.until != nil
+		if !frozen {
+			renewed(s, time.Now(), resumeTime, first)
+		}
 		began := journal.Now()
-		g := s.Generator("second", own(s, i)...)
+		f.begin()
+		cut := journal.Now()
+		g = s.Generator("second", own(s, i)...)
 		g.First, g.Count = had, 1
 		second := s.Worker("second", g)
-		if s.On("static") { // what a frozen process has locked stays locked
-			s.AwaitEvent(second, 0, worker.Failed, worker.NoWorkerID)
+		if frozen {
+			if s.On("static") { // what a frozen process has locked stays locked
+				s.AwaitEvent(second, 0, worker.Failed, coord.ErrNoWorkerID)
+			}
+			f.until()
+		} else {
+			windowEnds(s, began, cut, first)
+			s.Recovered(cut, second)
+			s.AwaitMore(issuedEach, second)
+			quiet(s, first)
 		}
-		s.Sleep(d - time.Duration(journal.Now()-began))
-		thawed := journal.Now()
-		first.Thaw(s)
-		s.Recovered(thawed, first)
+		ended := journal.Now()
+		f.end()
+		if took := s.Recovered(ended, first); took > resumeTime {
+			s.Errorf("a holder that was silent took %v to its next ID; at most %v is allowed", took,
+				resumeTime)
+		}
 		if s.On("static") {
 			first.Terminate(s)
 			s.AwaitIssued(second, issuedEach)
@@ -165,7 +202,7 @@ func runClockSteps(s *stage.Stage) {
 	}
 	clock := s.Clock()
 	g := s.Generator("stepped")
-	w := s.Start("stepped", worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{g}})
+	w := s.Start("stepped", worker.Spec{ClockFile: clock.Name(), Generators: []worker.Generator{g}})
 	for _, step := range []time.Duration{
 		10 * time.Second, -10 * time.Second,
 		-stage.Horizon - 5*time.Second,
@@ -209,22 +246,20 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 			g.StartTime = crowdTime // who gives up what it nearly has leaves the others waiting
 			all = append(all, g)
 		}
-		// Of what has connections for each coordinator, a program has one.
-		one := s.On("postgres", "mariadb", "kubernetes")
-		workers = append(workers, s.Start(name, worker.Spec{OnePool: one, Generators: all}))
+		workers = append(workers, s.Worker(name, all...))
 	}
 	owners := map[int]string{}
 	last := began
 	for _, w := range workers {
-		next := 0
-		for range w.Spec.Generators {
-			e, after, err := w.Await(s.Context(), next, func(e worker.Event) bool {
-				return e.Kind == worker.Ready
+		var ready []worker.Event
+		s.Until(func() bool {
+			ready = slices.DeleteFunc(slices.Clone(w.Events()), func(e worker.Event) bool {
+				return e.Kind != worker.Ready
 			})
-			if err != nil {
-				s.Fatalf("waiting for %d generators of process %d: %v", len(w.Spec.Generators), w.PID(), err)
-			}
-			next, last = after, max(last, e.At)
+			return len(ready) == len(w.Spec.Generators)
+		}, "all generators of process %d are ready", w.PID())
+		for _, e := range ready {
+			last = max(last, e.At)
 			if id := e.Workers[0]; owners[id] != "" {
 				s.Errorf("worker ID %d belongs to generators %s and %s", id, owners[id], e.Generator)
 			} else {
@@ -240,12 +275,16 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 func runCrowd(s *stage.Stage) {
 	workers := crowd(s, "first")
 	began := journal.Now()
-	e := refused(s, s.Worker("late", ofCrowd(s, "late")), worker.NoWorkerID)
+	refused := s.Worker("refused", ofCrowd(s, "refused"))
+	e := s.AwaitEvent(refused, 0, worker.Failed, coord.ErrNoWorkerID)
 	if took := time.Duration(e.At - began); took > handoverTime {
 		s.Errorf("it took %v to refuse a generator; at most %v is allowed", took, handoverTime)
 	}
-	for _, w := range workers {
+	for _, w := range append(workers, refused) {
 		w.Kill()
+	}
+	if n := refused.Issued(); n > 0 {
+		s.Errorf("a generator was refused, and has issued %d IDs", n)
 	}
 	s.Excuse(began, journal.Now()+int64(crowdLease+crowdTime))
 	second := crowd(s, "second")

@@ -54,9 +54,9 @@ func storeURL(s *stage.Stage) string {
 func createTag(s *stage.Stage) {
 	switch {
 	case s.On("postgres"):
-		s.Backend.Exec(s, postgres.Schema(""))
+		s.Backend.Exec(postgres.Schema(""))
 	case s.On("mariadb"):
-		s.Backend.Exec(s, mysql.Schema(""))
+		s.Backend.Exec(mysql.Schema(""))
 	}
 	store, err := segment.Open(s.Context(), storeURL(s), segment.OpenOptions{})
 	if err != nil {
@@ -73,7 +73,7 @@ func createTag(s *stage.Stage) {
 func taker(s *stage.Stage, name string) *worker.Worker {
 	return s.Worker(name, worker.Generator{
 		Name: name, URL: storeURL(s), Segment: segmentTag, MaxStep: int64(s.Rounds(100_000, 5000)),
-		PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2,
+		PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2, UntilClosed: true,
 	})
 }
 
@@ -121,8 +121,8 @@ func runSegments(s *stage.Stage) {
 		s.Recovered(ended, all[i])
 		if servers && round%8 == 7 {
 			s.Backend.Kill()
-			s.AwaitEvent(all[0], journal.Now(), worker.Failed, worker.Unavailable)
-			s.Backend.Restart(s)
+			s.AwaitEvent(all[0], journal.Now(), worker.Failed, segment.ErrUnavailable)
+			s.Backend.Restart()
 			s.Recovered(journal.Now(), all...)
 		}
 		newRanges(s, all[i:i+1])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
@@ -39,7 +40,7 @@ func (v *served) start(i int) *worker.Worker {
 	g := v.Generator(fmt.Sprint("server-", i))
 	g.Listen = v.addresses[i]
 	w := v.Worker(g.Name, g)
-	v.AwaitEvent(w, 0, worker.Ready, "")
+	v.AwaitEvent(w, 0, worker.Ready, nil)
 	return w
 }
 
@@ -93,9 +94,9 @@ func runService(s *stage.Stage) {
 	began := journal.Now()
 	s.Backend.Kill()
 	for _, w := range v.clients {
-		s.AwaitEvent(w, began, worker.Failed, worker.NoServer)
+		s.AwaitEvent(w, began, worker.Failed, client.ErrUnavailable)
 	}
-	s.Backend.Restart(s)
+	s.Backend.Restart()
 	v.goOn()
 }
 
@@ -109,11 +110,27 @@ func (v *served) loseReplies(int) {
 
 // repeat has a request arrive twice, and another one when its client has given up.
 func (v *served) repeat(one int) {
-	twice := v.front[one : one+1].Copy(isGenerate)
+	twice := v.front[one : one+1].HoldBack(proxytest.NewCopied(isGenerate))
 	caught(v.Stage, twice)
 	deliver(v.Stage, twice)
-	heldBack := v.front[one : one+1].HoldBack(isGenerate)
+	heldBack := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
 	caught(v.Stage, heldBack)
 	v.goOn()
 	deliver(v.Stage, heldBack)
+}
+
+// caught waits until a request was caught.
+func caught(s *stage.Stage, h *proxytest.Held) {
+	select {
+	case <-h.Caught():
+	case <-s.Context().Done():
+		s.Fatal("no request was caught")
+	}
+}
+
+// deliver sends a request that was caught.
+func deliver(s *stage.Stage, h *proxytest.Held) {
+	if err := h.Deliver(); err != nil {
+		s.Fatalf("a request that was caught cannot be delivered: %v", err)
+	}
 }

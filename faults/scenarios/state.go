@@ -15,19 +15,13 @@ import (
 
 // stateFiles are scenarios of processes with a state file.
 var stateFiles = []stage.Scenario{{
-	Name: "state-kill-loop",
-	About: "a holder with a state file is killed and started again and again, while the " +
-		"servers answer and while they are away: each goes on with the same worker ID, above the mark",
-	Backends: servers, Short: []string{"etcd"},
+	Name: "state-files",
+	About: "outages of three TTLs with kill -9 and SIGTERM in them, and kill -9 while the servers " +
+		"answer, again and again: who is not restarted notices nothing, and who is goes on with the " +
+		"same worker ID, above the mark",
+	Backends: with(single, "etcd3", "zk3", "cluster"), Short: []string{"etcd", "zk"},
 	Recovery: goOnTime, Budget: 8 * time.Minute,
-	Run: runStateKillLoop,
-}, {
-	Name: "state-outage",
-	About: "an outage of three TTLs with a kill -9 and a SIGTERM in it: who is not restarted " +
-		"notices nothing, and who is goes on with the same worker ID",
-	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"zk"},
-	Recovery: goOnTime,
-	Run:      runStateOutage,
+	Run: runState,
 }}
 
 const (
@@ -92,63 +86,50 @@ func again(s *stage.Stage, g worker.Generator, had int) *worker.Worker {
 // function is called that it returns.
 func gone(s *stage.Stage) (back func()) {
 	if s.On("redis", "cluster") {
-		s.Backend.Freeze(s)
-		return func() { s.Backend.Thaw(s); s.Backend.Restart(s) }
+		s.Backend.Freeze()
+		return func() { s.Backend.Thaw(); s.Backend.Restart() }
 	}
 	s.Backend.Kill()
-	return func() { s.Backend.Restart(s) }
+	return s.Backend.Restart
 }
 
-// runStateKillLoop kills holders.
-func runStateKillLoop(s *stage.Stage) {
-	g := withState(s, "holder", s.TempDir())
-	w := kept(s, g)
-	had := held(s, w)
-	for range s.Rounds(6, 1) {
-		for _, away := range []bool{false, true} {
-			back := func() {}
-			if away {
-				back = gone(s)
-			}
-			for range 2 {
-				w.Kill()
-				w = again(s, g, had)
-			}
-			back()
-			renewed(s, time.Now(), 2*resumeTime, w)
-			written(s, g)
-		}
-	}
-	if all := slots(s, busyTime, func(all []coord.Slot) bool {
-		return len(all) == 1
-	}); len(all) != 1 || all[0].WorkerID != had {
-		s.Errorf("worker IDs %v are held; want %d alone", all, had)
-	}
-}
-
-// runStateOutage takes the servers away for three TTLs, and restarts one of two processes twice.
-func runStateOutage(s *stage.Stage) {
+// runState takes the servers away for three TTLs, and restarts one of two processes in that time
+// and after it.
+func runState(s *stage.Stage) {
 	one := withState(s, "steady", s.TempDir())
 	two := withState(s, "moved", s.TempDir())
 	steady, moved := kept(s, one), kept(s, two)
 	had := held(s, moved)
-	began := time.Now()
-	back := gone(s)
-	s.Sleep(s.TTL())
-	moved.Kill()
-	moved = again(s, two, had)
-	moved.Terminate(s)
-	if e := s.AwaitEvent(moved, 0, worker.Closed, ""); e.Text != "" {
-		s.Errorf("a process that ends in an outage keeps its worker ID in the state file; it told of %s",
-			e.Text)
+	for range s.Rounds(4, 1) {
+		began := time.Now()
+		back := gone(s)
+		s.Sleep(s.TTL())
+		moved.Kill()
+		moved = again(s, two, had)
+		moved.Terminate(s)
+		if e := s.AwaitEvent(moved, 0, worker.Closed, nil); e.Text != "" {
+			s.Errorf("a process that ends in an outage keeps its worker ID in the state file; it told of %s",
+				e.Text)
+		}
+		moved = again(s, two, had)
+		s.Sleep(time.Until(began.Add(3 * s.TTL())))
+		back()
+		s.Logf("the servers were away for %v", time.Since(began))
+		renewed(s, time.Now(), 2*resumeTime, steady, moved)
+		s.AwaitMore(issuedEach, steady, moved)
+		well(s, steady, moved)
+		written(s, two)
+		for range 2 {
+			moved.Kill()
+			moved = again(s, two, had)
+		}
+		renewed(s, time.Now(), 2*resumeTime, moved)
+		written(s, two)
 	}
-	moved = again(s, two, had)
-	s.Sleep(time.Until(began.Add(3 * s.TTL())))
-	back()
-	s.Logf("the servers were away for %v", time.Since(began))
-	renewed(s, time.Now(), 2*resumeTime, steady, moved)
-	s.AwaitMore(issuedEach, steady, moved)
-	keeps(s, moved, had, 0)
-	well(s, steady, moved)
+	if all := slots(s, busyTime, func(all []coord.Slot) bool {
+		return len(all) == 2
+	}); len(all) != 2 {
+		s.Errorf("worker IDs %v are held; want two", all)
+	}
 	s.Uninterrupted(silence)
 }

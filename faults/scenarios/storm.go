@@ -15,7 +15,6 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
-	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
 // With returns all scenarios. Storms have another seed and another length, if these are not 0.
@@ -47,7 +46,7 @@ type weather struct {
 var storms = []weather{
 	{
 		name: "storm", seed: 1, length: 2 * time.Minute,
-		backends: with(servers, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"),
+		backends: with(single, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"),
 		short:    []string{"static", "kubernetes"},
 	},
 	{
@@ -56,7 +55,7 @@ var storms = []weather{
 	},
 	{
 		name: "storm-contended", seed: 6, length: time.Minute, contended: true,
-		backends: with(servers, "etcd3"), short: []string{"etcd"},
+		backends: with(single, "etcd3"), short: []string{"etcd"},
 	},
 }
 
@@ -95,8 +94,8 @@ type storm struct {
 // process is one process of a storm.
 type process struct {
 	spec   worker.Spec
-	way    backend.Way // of its own to the servers; empty: there is none
-	clock  *worker.ClockFile
+	way    backend.Way      // of its own to the servers; empty: there is none
+	clock  worker.ClockFile // nil: the system's
 	worker *worker.Worker
 	ended  chan struct{} // closed when it has ended that was told to
 }
@@ -122,7 +121,7 @@ func (st *storm) launch() {
 		}
 		if slices.Contains(worker.Clocked, st.Backend.Name) && !st.state {
 			p.clock = st.Clock()
-			p.spec.ClockFile = p.clock.Path
+			p.spec.ClockFile = p.clock.Name()
 		}
 		generators := 1 + st.rng.IntN(3)
 		if st.contended {
@@ -131,9 +130,7 @@ func (st *storm) launch() {
 		for j := range generators {
 			g := st.generator(i, j, n)
 			g.Layout = layout
-			if p.way != nil {
-				g.URL = elsewhere(st.Stage, g.URL, p.way.Addrs()...)
-			}
+			g.URL = elsewhere(st.Stage, g.URL, p.way)
 			p.spec.Generators = append(p.spec.Generators, g)
 			st.Logf("process %d has %+v", i, g)
 		}
@@ -219,85 +216,34 @@ func (st *storm) targets() (all []target) {
 			fmt.Sprint("process ", i),
 			[]fault{killed, killed, ended, frozen, frozen},
 		})
-		if p.clock != nil && !st.contended {
+		if p.clock.File != nil && !st.contended {
 			all = append(all, target{fmt.Sprint("clock ", i), []fault{{name: "a step", begin: func() {
 				p.clock.Set(between(st.rng, -15*time.Second, 15*time.Second))
 			}, end: func() { p.clock.Set(0) }}}})
 		}
 		if p.way != nil {
-			all = append(all, target{fmt.Sprint("line ", i), st.network(p.way)})
+			all = append(all, target{fmt.Sprint("line ", i), network(st.Stage, p.way)})
 		}
 	}
 	if way := st.Backend.Way; way != nil {
-		all = append(all, target{"network", st.network(way)})
+		all = append(all, target{"network", network(st.Stage, way)})
 	}
 	if len(st.Backend.Servers) > 0 {
-		operator := target{
-			"operator",
-			[]fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}},
-		}
-		all = append(all, target{"servers", st.servers()}, operator)
+		all = append(all, target{"servers", st.servers()}, target{
+			"operator", []fault{{name: "a quarantine", begin: st.quarantine, end: func() {}}},
+		})
 	}
 	return all
 }
 
-// network returns what can happen on a way.
-func (st *storm) network(w backend.Way) (all []fault) {
-	each := func(do func(*proxytest.Proxy)) func() { return func() { w.Each(do) } }
-	for name, do := range map[string]func(){
-		"slow requests and replies": func() {
-			w.Slow(between(st.rng, 0, time.Second), between(st.rng, 0, time.Second))
-		},
-		"lost requests": each((*proxytest.Proxy).Deafen),
-		"lost replies":  each((*proxytest.Proxy).Swallow), "lost bytes": w.Hang,
-		"refused connections":   each((*proxytest.Proxy).Refuse),
-		"reset connections":     each((*proxytest.Proxy).Reset),
-		"lost acknowledgements": func() { w.Rob(st.Backend.IsCall) },
-	} {
-		all = append(all, fault{name: name, begin: do, end: w.Restore})
-	}
-	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.name, b.name) })
-	var heldBack *proxytest.Held
-	return append(all, fault{name: "a request that arrives late", begin: func() {
-		heldBack = w.HoldBack(st.Backend.IsCall)
-	}, end: func() {
-		w.Restore()
-		_ = heldBack.Deliver() // if one was caught, and its connection is there
-	}})
-}
-
 // servers returns what can happen to the servers.
 func (st *storm) servers() []fault {
-	b, nothing := st.Backend, func() {}
-	serve := func() { b.Restart(st) }
-	all := []fault{
-		{name: "SIGSTOP", begin: func() { b.Freeze(st) }, end: func() { b.Thaw(st) }},
-		{name: "kill -9", begin: b.Kill, end: serve},
-		{name: "an orderly end", begin: func() {
-			b.Each(func(s backend.Server) { s.Terminate(st) })
-		}, end: serve},
-	}
+	b := st.Backend
+	all := servers(st.Stage, true)
 	if len(b.Servers) > 1 {
 		all = append(all, fault{name: "kill -9 of one", begin: func() {
 			b.Servers[st.rng.IntN(len(b.Servers))].Kill()
-		}, end: serve})
-	}
-	if b.Leader != nil {
-		var leader backend.Server
-		all = append(all, fault{name: "SIGSTOP of the leader", begin: func() {
-			leader = b.Leader(st)
-			leader.Freeze(st)
-		}, end: func() { leader.Thaw(st) }})
-	}
-	if b.EndLeases != nil {
-		all = append(all, fault{name: "the end of all leases", begin: func() {
-			b.EndLeases(st)
-		}, end: nothing})
-	}
-	if st.On("redis", "cluster") {
-		all = append(all, fault{name: "the deletion of all data", begin: func() {
-			b.Loses[0].Do(st)
-		}, end: nothing})
+		}, end: b.Restart})
 	}
 	return all
 }

@@ -1,13 +1,12 @@
 package stage
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"io"
 	"iter"
 	"strconv"
 
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/internal/verify"
 )
@@ -61,9 +60,8 @@ func (s *Stage) complain(r *verify.Report) {
 	if r.OK(true) {
 		return
 	}
-	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie "+
-		"outside the layout",
-		r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
+	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie outside "+
+		"the layout", r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
 	for _, c := range r.Clashes {
 		s.Errorf("ID %d (%+v) was issued %d times, in the journals %v", c.ID, c.Parts, c.Times, c.Places)
 	}
@@ -91,56 +89,28 @@ func check(ctx context.Context, journals []*journal.Reader, temp string) (*verif
 	for _, j := range journals {
 		sources = append(sources, verify.Source{
 			Name: j.Header.Generator, Size: -1, Again: true, Open: func() (io.ReadCloser, error) {
-				return newText(j.Runs()), nil
+				return lines(j.Runs()), nil
 			},
 		})
 	}
 	return verify.Check(ctx, sources, o)
 }
 
-// text is the IDs of runs as package verify reads them, one a line.
-type text struct {
-	next func() (journal.Run, bool)
-	stop func()
-	run  journal.Run // what is left of it
-	line []byte      // the last ID
-	out  bytes.Buffer
-}
-
-func newText(runs iter.Seq[journal.Run]) *text {
-	t := &text{}
-	t.next, t.stop = iter.Pull(runs)
-	return t
-}
-
-// Read implements [io.Reader].
-func (t *text) Read(b []byte) (int, error) {
-	for t.out.Len() < len(b) {
-		if t.run.Count == 0 {
-			var ok bool
-			if t.run, ok = t.next(); !ok {
-				break
+// lines returns the IDs of runs as package verify reads them, one a line.
+func lines(runs iter.Seq[journal.Run]) io.ReadCloser {
+	in, out := io.Pipe()
+	go func() {
+		b := bufio.NewWriterSize(out, 64<<10)
+		var line []byte
+		for run := range runs {
+			for i := range run.Count {
+				line = append(strconv.AppendInt(line[:0], int64(run.First)+i, 10), '\n')
+				if _, err := b.Write(line); err != nil {
+					return // nobody reads on
+				}
 			}
-			t.line = append(strconv.AppendInt(t.line[:0], int64(t.run.First), 10), '\n')
 		}
-		t.out.Write(t.line)
-		t.run.First, t.run.Count = t.run.First+core.ID(1), t.run.Count-1
-		t.line = increment(t.line)
-	}
-	return t.out.Read(b)
-}
-
-// Close implements [io.Closer].
-func (t *text) Close() error { t.stop(); return nil }
-
-// increment adds one to the number on a line. That is many times faster than to print each.
-func increment(line []byte) []byte {
-	for i := len(line) - 2; i >= 0; i-- {
-		if line[i] != '9' {
-			line[i]++
-			return line
-		}
-		line[i] = '0'
-	}
-	return append([]byte{'1'}, line...)
+		_ = out.CloseWithError(b.Flush())
+	}()
+	return in
 }

@@ -23,58 +23,54 @@ func Latest(results []Result) []Result {
 	})
 }
 
-// line is what the runs of one scenario are together: sums of IDs, and the longest times.
-type line struct {
-	Result
-	backends []string
-	runs     map[string]int // by their outcome
-}
-
-func (l *line) add(r Result) {
-	l.Scenario = r.Scenario
-	l.backends = append(l.backends, r.Backend)
-	l.IDs, l.Duplicates = l.IDs+r.IDs, l.Duplicates+r.Duplicates
-	l.Interruption, l.Recovery = max(l.Interruption, r.Interruption), max(l.Recovery, r.Recovery)
-	l.Took = max(l.Took, r.Took)
-	l.runs[r.Outcome()]++
-}
-
-// result is the outcome of all runs, or how many have passed.
-func (l *line) result() string {
-	for outcome, n := range l.runs {
-		if n == len(l.backends) {
-			return outcome
+// row returns the row of a scenario with these runs, at least one: sums of IDs, and the longest
+// times.
+func row(runs []Result) string {
+	var sum Result
+	var backends []string
+	passed, result := 0, runs[0].Outcome()
+	for _, r := range runs {
+		backends = append(backends, r.Backend)
+		sum.IDs, sum.Duplicates = sum.IDs+r.IDs, sum.Duplicates+r.Duplicates
+		sum.Interruption = max(sum.Interruption, r.Interruption)
+		sum.Recovery, sum.Took = max(sum.Recovery, r.Recovery), max(sum.Took, r.Took)
+		if r.Passed() {
+			passed++
+		}
+		if r.Outcome() != runs[0].Outcome() {
+			result = ""
 		}
 	}
-	return fmt.Sprintf("**%d of %d**", l.runs["passed"], len(l.backends))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", runs[0].Scenario,
+		strings.Join(backends, " "), grouped(sum.IDs), grouped(sum.Duplicates), short(sum.Interruption),
+		short(sum.Recovery), short(sum.Took),
+		cmp.Or(result, fmt.Sprintf("**%d of %d**", passed, len(runs))))
 }
 
 // Report writes the latest results as a table in Markdown, with a line for each scenario, and below
 // it what all of them are together and what failed.
 func Report(w io.Writer, results []Result) error {
-	rows := Latest(results)
+	all := Latest(results)
 	var b strings.Builder
 	b.WriteString("| scenario | back ends | IDs issued | duplicates | interruption " +
 		"| time to recover | took | result |\n")
 	b.WriteString("|---|---|--:|--:|--:|--:|--:|---|\n")
+	for rest := all; len(rest) > 0; {
+		n := slices.IndexFunc(append(rest, Result{}), func(r Result) bool {
+			return r.Scenario != rest[0].Scenario
+		})
+		b.WriteString(row(rest[:n]))
+		rest = rest[n:]
+	}
 	var ids, duplicates uint64
 	var from, to time.Time
 	var commits []string
-	count := map[string]int{}
-	for i, l := 0, (*line)(nil); i < len(rows); i++ {
-		if l == nil || l.Scenario != rows[i].Scenario {
-			l = &line{runs: map[string]int{}}
-		}
-		l.add(rows[i])
-		if i+1 == len(rows) || rows[i+1].Scenario != l.Scenario {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-				l.Scenario, strings.Join(l.backends, " "), grouped(l.IDs), grouped(l.Duplicates),
-				short(l.Interruption), short(l.Recovery), short(l.Took), l.result())
-		}
-	}
-	for _, r := range rows {
+	passed := 0
+	for _, r := range all {
 		ids, duplicates = ids+r.IDs, duplicates+r.Duplicates
-		count[r.Outcome()]++
+		if r.Passed() {
+			passed++
+		}
 		if from.IsZero() || r.Began.Before(from) {
 			from = r.Began
 		}
@@ -85,10 +81,9 @@ func Report(w io.Writer, results []Result) error {
 	}
 	slices.Sort(commits)
 	fmt.Fprintf(&b, "\n%d runs, %d passed; %s IDs and %s duplicates. %s to %s (%s); commit %s.\n",
-		len(rows), count["passed"], grouped(ids), grouped(duplicates),
-		from.Format("2006-01-02 15:04"), to.Format("15:04 MST"), short(to.Sub(from)),
-		strings.Join(slices.Compact(commits), ", "))
-	for _, r := range rows {
+		len(all), passed, grouped(ids), grouped(duplicates), from.Format("2006-01-02 15:04"),
+		to.Format("15:04 MST"), short(to.Sub(from)), strings.Join(slices.Compact(commits), ", "))
+	for _, r := range all {
 		for _, f := range r.Failures {
 			fmt.Fprintf(&b, "\n- %s on %s: %s (journals: %s)", r.Scenario, r.Backend,
 				strings.ReplaceAll(f, "\n", "\n  "), r.Kept)

@@ -17,14 +17,10 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
-const (
-	// graceTime is how long a scenario may take to end once its context has ended, and again once
-	// its workers are gone, and how long a worker may take to end in good order. Its generators
-	// take up to 5 s to give back what they hold.
-	graceTime = 10 * time.Second
-	// tellEvery is how often a run shows that it goes on.
-	tellEvery = 15 * time.Second
-)
+// graceTime is how long a scenario may take to end once its context has ended, and again once its
+// workers are gone, and how long a worker may take to end in good order. Its generators take up to
+// 5 s to give back what they hold.
+const graceTime = 20 * time.Second
 
 var (
 	// errInterrupted says that somebody has interrupted the suite.
@@ -47,8 +43,6 @@ type Options struct {
 	Keep   string
 	Commit string // of the program, for the results; empty: nobody knows
 	Log    io.Writer
-
-	grace time.Duration // 0: graceTime
 }
 
 // runner runs jobs side by side.
@@ -179,19 +173,14 @@ func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 	defer cancel()
 	limited, end := context.WithCancelCause(limited)
 	t := &tb{name: j.String(), dir: dir, log: r, ctx: limited}
-	s := &Stage{
-		TB: t, Scenario: sc, Short: r.Short, suite: ctx, dir: dir,
-		grace: cmp.Or(r.grace, graceTime),
-	}
+	s := &Stage{TB: t, Scenario: sc, Short: r.Short, suite: ctx, dir: dir}
 	t.Logf("%s begins, and has %v", place, sc.Budget)
-	stop := s.tell(began)
 	s.perform(t, j.Backend)
 	if _, skipped := t.outcome(); skipped == "" && ctx.Err() == nil {
 		<-t.run(func() { s.judge(&result) })
 	}
 	end(errEnded)
 	t.cleanup()
-	stop()
 	result.Recovery, result.Took = s.recovery, time.Since(began)
 	result.Failures, result.Skipped = t.outcome()
 	if len(result.Failures) > 0 && r.Keep != "" {
@@ -202,26 +191,6 @@ func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
 		}
 	}
 	return result
-}
-
-// tell shows how far the scenario is, until the function is called that it returns.
-func (s *Stage) tell(began time.Time) (stop func()) {
-	done := make(chan struct{})
-	var all sync.WaitGroup
-	all.Go(func() {
-		t := time.NewTicker(tellEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-t.C:
-				s.Logf("%s of %v, %s IDs", short(time.Since(began).Round(time.Second)), s.Scenario.Budget,
-					grouped(s.Issued()))
-			}
-		}
-	})
-	return func() { close(done); all.Wait() }
 }
 
 // perform starts the back end and runs the scenario. When it returns, the workers have ended.
@@ -235,7 +204,7 @@ func (s *Stage) perform(t *tb, name string) {
 	case <-s.Context().Done():
 		select {
 		case <-done:
-		case <-time.After(s.grace):
+		case <-time.After(graceTime):
 			s.Errorf("%v, and the scenario does not end", context.Cause(s.Context()))
 		}
 	}
@@ -246,7 +215,7 @@ func (s *Stage) perform(t *tb, name string) {
 	var all sync.WaitGroup
 	for _, w := range s.all() {
 		all.Go(func() {
-			if err := w.End(s.grace); err != nil {
+			if err := w.End(graceTime); err != nil {
 				s.Error(err)
 			}
 		})
@@ -254,6 +223,6 @@ func (s *Stage) perform(t *tb, name string) {
 	all.Wait()
 	select {
 	case <-done:
-	case <-time.After(s.grace): // whatever it waits for, it waits in vain: it is left alone
+	case <-time.After(graceTime): // whatever it waits for, it waits in vain: it is left alone
 	}
 }

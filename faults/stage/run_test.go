@@ -39,8 +39,7 @@ func run(t *testing.T, sc Scenario) Result {
 	t.Helper()
 	sc.Name = "test"
 	results, err := Run(t.Context(), Options{
-		Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(),
-		Log: t.Output(), grace: 20 * time.Second,
+		Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(), Log: t.Output(),
 	})
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -121,17 +120,10 @@ func TestBad(t *testing.T) {
 		"over its budget": {Scenario{Budget: overBudget, Run: func(s *Stage) {
 			s.AwaitIssued(good(s), 1<<40)
 		}}, `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`},
-		"without looking": {Scenario{Budget: overBudget, Run: func(s *Stage) {
-			good(s)
-			<-s.Context().Done()
-		}}, `^the time budget of 3s is spent$`},
 		"a duplicate": {Scenario{Run: func(s *Stage) {
 			again(s, 3, 4)
 		}}, `^of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, 0 lie outside ` +
 			`the layout$`},
-		"where it is": {Scenario{Run: func(s *Stage) {
-			again(s, 3, 4)
-		}}, `^ID \d+ .* was issued 2 times, in the journals \[.*again:`},
 		"out of order": {Scenario{Run: func(s *Stage) {
 			again(s, 4, 3)
 		}}, `^of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
@@ -144,10 +136,6 @@ func TestBad(t *testing.T) {
 			good(s)
 			s.all()[99].Kill()
 		}}, `^panic: runtime error: index out of range.*\n(.*\n)*.*run_test\.go`},
-		"what a TB has else": {Scenario{Run: func(s *Stage) {
-			good(s)
-			s.FailNow()
-		}}, `^panic: .*nil pointer`},
 		"a useless worker": {Scenario{Run: func(s *Stage) {
 			good(s)
 			<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
@@ -331,7 +319,8 @@ func TestLongestGap(t *testing.T) {
 		{[]int64{30, 10, 20}, nil, 35, 10},
 		{[]int64{10, 20}, nil, 50, 30},
 		{[]int64{10, 20}, []span{{25, 45}}, 50, 10},
-		{[]int64{10, 50}, []span{{20, 30}, {25, 40}, {0, 12}, {60, 70}}, 50, 18},
+		{[]int64{10, 50}, []span{{20, 30}, {25, 40}, {0, 12}, {60, 70}}, 50, 10},
+		{[]int64{10, 50}, []span{{0, 12}, {60, 70}}, 55, 38},
 		{[]int64{10, 50}, []span{{0, 100}}, 50, 0},
 	} {
 		if got := longestGap(slices.Clone(c.at), c.excused, c.end); got != c.want {

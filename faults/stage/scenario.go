@@ -34,7 +34,7 @@ type Scenario struct {
 	// Budget is how long a run may take, from the start of its servers to the end of Run; 0: as
 	// long as most.
 	Budget time.Duration
-	// Alone is set if nothing may run beside it, because it loads the machine or measures itself
+	// Exclusive is set if nothing may run beside it, because it loads the machine or measures itself
 	// at full speed.
 	Exclusive bool
 	// Run is the scenario. It may fail the stage as a test does, with Error and Fatal.

@@ -29,7 +29,6 @@ type Stage struct {
 
 	suite    context.Context // of the whole suite
 	dir      string          // for journals
-	grace    time.Duration
 	mu       sync.Mutex
 	workers  []*worker.Worker
 	recovery time.Duration // the longest one
@@ -64,19 +63,15 @@ func (s *Stage) Horizon() time.Duration {
 	return Horizon
 }
 
-// objectsTime is the Patience of generators where the first one makes an object for each worker ID.
+// objectsTime is the StartTime of generators where the first one makes an object for each worker
+// ID.
 const objectsTime = 3 * time.Second
 
 // Generator returns the usual generator: the suite's times, the back end's URL with the given
 // options, and an easy pace.
 func (s *Stage) Generator(name string, options ...string) worker.Generator {
-	return s.GeneratorOn(s.Backend, name, options...)
-}
-
-// GeneratorOn is Generator for another back end than the stage's own.
-func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) worker.Generator {
 	g := worker.Generator{Name: name, TTL: TTL, Horizon: Horizon, PerSecond: 2000, Goroutines: 2}
-	switch b.Name {
+	switch s.Backend.Name {
 	case "static": // there is one clock, with which there is nothing to compare
 		options = append([]string{"horizon=" + Horizon.String()}, options...)
 	case "file":
@@ -88,17 +83,16 @@ func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) 
 	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
-	if b.Name == "kubernetes" {
+	if s.On("kubernetes") {
 		g.StartTime = objectsTime
 	}
-	g.URL = b.URL(options...)
+	g.URL = s.Backend.URL(options...)
 	return g
 }
 
 // Clock returns a clock for workers.
-func (s *Stage) Clock() *worker.ClockFile {
-	s.Helper()
-	c, err := worker.NewClockFile(filepath.Join(s.TempDir(), "clock"))
+func (s *Stage) Clock() worker.ClockFile {
+	c, err := worker.OpenClock(filepath.Join(s.TempDir(), "clock"))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -107,14 +101,12 @@ func (s *Stage) Clock() *worker.ClockFile {
 
 // Worker starts a worker. Name is for messages.
 func (s *Stage) Worker(name string, generators ...worker.Generator) *worker.Worker {
-	s.Helper()
 	return s.Start(name, worker.Spec{Generators: generators})
 }
 
 // Start starts a worker by its spec, with a folder of its own. The verdict reads all of its
 // journals.
 func (s *Stage) Start(name string, spec worker.Spec) *worker.Worker {
-	s.Helper()
 	spec.Dir = filepath.Join(s.dir, fmt.Sprintf("%03d-%s", len(s.all())+1, name))
 	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
 		s.Fatal(err)
@@ -144,7 +136,6 @@ func (s *Stage) Issued() (n uint64) {
 
 // Sleep waits for a time that the scenario needs, such as that of a fault.
 func (s *Stage) Sleep(d time.Duration) {
-	s.Helper()
 	select {
 	case <-time.After(d):
 	case <-s.Context().Done():
@@ -154,13 +145,11 @@ func (s *Stage) Sleep(d time.Duration) {
 
 // AwaitIssued waits until the worker has issued at least n IDs.
 func (s *Stage) AwaitIssued(w *worker.Worker, n uint64) {
-	s.Helper()
 	s.Until(func() bool { return w.Issued() >= n }, "process %d has issued %d IDs", w.PID(), n)
 }
 
 // AwaitMore waits until each worker has issued n more IDs.
 func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
-	s.Helper()
 	var want []uint64
 	for _, w := range workers {
 		want = append(want, w.Issued()+n)
@@ -170,11 +159,10 @@ func (s *Stage) AwaitMore(n uint64, workers ...*worker.Worker) {
 	}
 }
 
-// AwaitEvent waits for the first event of a kind, and with a cause if that is not empty, that the
+// AwaitEvent waits for the first event of a kind, and with a cause if that is not nil, that the
 // worker tells and that happened at or after a moment, see journal.Now; 0: at any time.
-func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind, cause string) worker.Event {
-	s.Helper()
-	return s.AwaitMatch(w, kind+" "+cause, func(e worker.Event) bool {
+func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause error) worker.Event {
+	return s.AwaitMatch(w, fmt.Sprint(kind, ", ", cause), func(e worker.Event) bool {
 		return e.At >= since && e.Is(kind, cause)
 	})
 }
@@ -183,8 +171,7 @@ func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind, cause string) wo
 func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 	match func(worker.Event) bool,
 ) worker.Event {
-	s.Helper()
-	e, _, err := w.Await(s.Context(), 0, match)
+	e, err := w.Await(s.Context(), match)
 	if err != nil {
 		all := w.Events()
 		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err,
@@ -197,7 +184,6 @@ func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 // the moment since on, see journal.Now. The longest time of a run is its recovery, which is
 // compared with what the scenario allows.
 func (s *Stage) Recovered(since int64, workers ...*worker.Worker) time.Duration {
-	s.Helper()
 	now, last := journal.Now(), since
 	for _, w := range workers {
 		s.Until(func() bool { return w.Last() > now }, "process %d issues an ID again", w.PID())
@@ -209,7 +195,6 @@ func (s *Stage) Recovered(since int64, workers ...*worker.Worker) time.Duration 
 // RecoveredIn says how long it took until IDs were issued again, where the scenario has measured
 // that itself.
 func (s *Stage) RecoveredIn(took time.Duration) time.Duration {
-	s.Helper()
 	s.Logf("IDs were issued again after %v", short(took))
 	s.recovery = max(s.recovery, took)
 	return took
@@ -217,7 +202,6 @@ func (s *Stage) RecoveredIn(took time.Duration) time.Duration {
 
 // Until waits until done returns true. The scenario fails if its time is up.
 func (s *Stage) Until(done func() bool, format string, args ...any) {
-	s.Helper()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for !done() {
@@ -232,7 +216,6 @@ func (s *Stage) Until(done func() bool, format string, args ...any) {
 // interrupted is Fatalf, but for an interruption from outside, which is no failure of the
 // scenario.
 func (s *Stage) interrupted(format string, args ...any) {
-	s.Helper()
 	if s.suite.Err() != nil {
 		s.Skip(errInterrupted)
 	}

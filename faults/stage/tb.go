@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -26,10 +25,8 @@ type tb struct {
 
 	mu       sync.Mutex
 	cleanups []func()
-	closed   bool // the cleanups have been run
 	failures []string
 	skipped  string
-	temps    int
 }
 
 // run runs f in a goroutine of its own, which Fatal and Skip end, and closes the result when it
@@ -48,14 +45,12 @@ func (t *tb) run(f func()) <-chan struct{} {
 	return done
 }
 
-// cleanup runs what Cleanup was given, the last one first. What is given to it later is run at
-// once.
+// cleanup runs what Cleanup was given, the last one first.
 func (t *tb) cleanup() {
 	for {
 		t.mu.Lock()
 		n := len(t.cleanups)
 		if n == 0 {
-			t.closed = true
 			t.mu.Unlock()
 			return
 		}
@@ -68,14 +63,8 @@ func (t *tb) cleanup() {
 
 func (t *tb) Cleanup(f func()) {
 	t.mu.Lock()
-	closed := t.closed
-	if !closed {
-		t.cleanups = append(t.cleanups, f)
-	}
-	t.mu.Unlock()
-	if closed {
-		f()
-	}
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
 }
 
 func (t *tb) Name() string { return t.name }
@@ -128,11 +117,8 @@ func (t *tb) skip(s string) {
 }
 
 func (t *tb) TempDir() string {
-	t.mu.Lock()
-	t.temps++
-	dir := filepath.Join(t.dir, fmt.Sprintf("tmp%03d", t.temps))
-	t.mu.Unlock()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := os.MkdirTemp(t.dir, "tmp")
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

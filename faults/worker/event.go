@@ -17,83 +17,48 @@ import (
 
 // Kinds of an [Event].
 const (
-	Started = "started" // the process runs; it has no generator yet
-	Ready   = "ready"   // a generator has started: it has its worker IDs, and can issue
-	Change  = "change"  // a generator can issue again, or no longer, or has other worker IDs
-	Failed  = "error"   // a generator could not be started, or a call of it has failed
-	Closed  = "closed"  // a generator was closed, with or without an error
+	Ready  = "ready"  // a generator has started: it has its worker IDs, and can issue
+	Change = "change" // a generator can issue again, or no longer, or has other worker IDs
+	Failed = "error"  // a generator could not be started, or a call of it has failed
+	Closed = "closed" // a generator was closed, with or without an error
 )
 
 // Event is something that happened in a worker. One event is one line of JSON on its standard
 // output.
 type Event struct {
-	At        int64  `json:"at"` // journal.Now
-	Kind      string `json:"kind"`
-	Generator string `json:"generator,omitempty"`
-	Healthy   bool   `json:"healthy,omitempty"`
-	Workers   []int  `json:"workers,omitempty"` // the worker IDs that the generator holds
-	Issued    uint64 `json:"issued,omitempty"`  // IDs so far, as the generator counts them
-	// the sentinel errors that Text stands for, in the words of Causes
-	Causes []string `json:"causes,omitempty"`
-	Text   string   `json:"text,omitempty"` // the error, empty: none
+	At        int64 // journal.Now
+	Kind      string
+	Generator string
+	Healthy   bool
+	Workers   []int  // the worker IDs that the generator holds
+	Issued    uint64 // IDs so far, as the generator counts them
+	// the texts of the sentinel errors that Text stands for
+	Causes []string
+	Text   string // the error, empty: none
 }
 
 // Is reports whether the event is of the given kind and, if a cause is given, has that cause.
-func (e Event) Is(kind, cause string) bool {
-	return e.Kind == kind && (cause == "" || slices.Contains(e.Causes, cause))
+func (e Event) Is(kind string, cause error) bool {
+	return e.Kind == kind && (cause == nil || slices.Contains(e.Causes, cause.Error()))
 }
 
-// Causes of an event.
-const (
-	ClockRollback  = "clock rollback"
-	WindowNotOpen  = "window not open"
-	WindowEnded    = "window ended"
-	TimeExhausted  = "time exhausted"
-	NoWorkerID     = "no worker ID"
-	LeaseLost      = "lease lost"
-	Quarantined    = "quarantined"
-	LayoutMismatch = "layout mismatch"
-	ClockSkew      = "clock skew"
-	Invalid        = "invalid"
-	StoreChanged   = "store changed"
-	WentBack       = "store went back"
-	Unavailable    = "store unavailable"
-	NoServer       = "no server"
-	Refused        = "refused by servers"
-	Mixed          = "servers of different namespaces"
-)
-
-// sentinels are the errors that have a name in an event.
-var sentinels = []struct {
-	err  error
-	name string
-}{
-	{core.ErrClockRollback, ClockRollback},
-	{core.ErrWindowNotOpen, WindowNotOpen},
-	{core.ErrWindowEnded, WindowEnded},
-	{core.ErrTimeExhausted, TimeExhausted},
-	{coord.ErrNoWorkerID, NoWorkerID},
-	{coord.ErrLeaseLost, LeaseLost},
-	{coord.ErrQuarantined, Quarantined},
-	{coord.ErrLayoutMismatch, LayoutMismatch},
-	{coord.ErrClockSkew, ClockSkew},
-	{coord.ErrInvalid, Invalid},
-	{segment.ErrStoreChanged, StoreChanged},
-	{segment.ErrWentBack, WentBack},
-	{segment.ErrUnavailable, Unavailable},
-	{client.ErrUnavailable, NoServer},
-	{client.ErrRefused, Refused},
-	{client.ErrMixed, Mixed},
+// sentinels are the errors that an event can have as causes.
+var sentinels = []error{
+	core.ErrClockRollback, core.ErrWindowNotOpen, core.ErrWindowEnded, core.ErrTimeExhausted,
+	coord.ErrNoWorkerID, coord.ErrLeaseLost, coord.ErrQuarantined, coord.ErrLayoutMismatch,
+	coord.ErrClockSkew, coord.ErrInvalid,
+	segment.ErrStoreChanged, segment.ErrWentBack, segment.ErrUnavailable,
+	client.ErrUnavailable, client.ErrRefused, client.ErrMixed,
 }
 
-// causes returns the names of the sentinel errors in err.
-func causes(err error) (names []string) {
+// causes returns the sentinel errors in err.
+func causes(err error) (texts []string) {
 	for _, s := range sentinels {
-		if errors.Is(err, s.err) {
-			names = append(names, s.name)
+		if errors.Is(err, s) {
+			texts = append(texts, s.Error())
 		}
 	}
-	return names
+	return texts
 }
 
 // last is what failed at last, as an event has told; nil: nothing did.

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 )
@@ -20,7 +18,7 @@ const (
 
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
-	// startPatience is the usual Patience of a generator.
+	// startPatience is the usual StartTime of a generator.
 	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
@@ -49,103 +47,99 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defer g.closeJournals()
-	if g.Segment != "" {
-		return g.serveNumbers(ctx)
-	}
-	if len(g.Servers) > 0 {
-		return g.serveFromServers(ctx)
-	}
-	c, err := g.coordinator(ctx)
-	if err != nil {
-		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+	from, err := g.start(ctx)
+	if from == nil {
 		return err
 	}
-	gen := g.start(ctx, c)
-	if gen == nil {
-		return c.Close()
-	}
-	closeGenerator := sync.OnceFunc(func() {
+	closeSource := sync.OnceFunc(func() {
 		closing, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
-		err := gen.Close(closing)
-		g.tell(describe(Closed, g.Name, gen.Health()), err)
+		err := from.Close(closing)
+		g.tell(describe(Closed, g.Name, from.Health()), err)
 	})
+	defer closeSource()
 	if g.Listen != "" {
-		err = g.listen(ctx, gen)
-		closeGenerator()
-		return errors.Join(err, c.Close())
+		return g.listen(ctx, from.(*core.Generator))
 	}
-	issuing := ctx
 	if g.UntilClosed {
-		var stop context.CancelFunc
-		issuing, stop = context.WithCancel(context.WithoutCancel(ctx))
+		issuing, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer stop()
 		context.AfterFunc(ctx, func() {
-			closeGenerator()
+			closeSource()
 			wait(issuing, afterClose)
 			stop()
 		})
+		ctx = issuing
 	}
-	err = g.issueAll(issuing, gen)
-	closeGenerator()
-	if closeErr := c.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return g.issueAll(ctx, from)
 }
 
 // start starts the generator, as often as it takes, and tells why it has to be tried again. It
 // returns nil if ctx ends first.
-func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generator {
+func (g *instance) start(ctx context.Context) (source, error) {
+	open, err := g.opener(ctx)
+	if err != nil {
+		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+		return nil, err
+	}
 	var told last
 	for ctx.Err() == nil {
-		gen, err := core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
-			StartTimeout: cmp.Or(g.StartTime, startPatience),
-			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
-		})
+		from, err := open(ctx)
 		if err == nil {
-			g.tell(describe(Ready, g.Name, gen.Health()), nil)
-			return gen
+			g.tell(describe(Ready, g.Name, from.Health()), nil)
+			return from, nil
 		}
 		if told.isNew(err) && ctx.Err() == nil {
 			g.tell(Event{Kind: Failed, Generator: g.Name}, err)
 		}
 		wait(ctx, startEvery)
 	}
-	return nil
+	return nil, nil
 }
 
-// issueAll issues IDs with all goroutines until ctx ends.
-func (g *instance) issueAll(ctx context.Context, gen *core.Generator) error {
-	return g.issueWith(ctx, func(ctx context.Context, out *journal.Writer) error {
-		s := issuer{instance: g, gen: gen, health: gen.Health, out: out}
+// opener returns what one attempt is to start the generator.
+func (g *instance) opener(ctx context.Context) (func(context.Context) (source, error), error) {
+	switch {
+	case g.Segment != "":
+		return g.openNumbers, nil
+	case len(g.Servers) > 0:
+		return g.openRemote, nil
+	}
+	c, err := g.coordinator(ctx)
+	return func(ctx context.Context) (source, error) {
+		return core.New(ctx, c, core.Config{
+			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			StartTimeout: cmp.Or(g.StartTime, startPatience),
+			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
+		})
+	}, err
+}
+
+// issueAll issues IDs with a goroutine for each journal until ctx ends, and ends all of them when
+// one has an error.
+func (g *instance) issueAll(ctx context.Context, from source) error {
+	return together(ctx, g.journals, func(ctx context.Context, out *journal.Writer) error {
+		s := issuer{instance: g, from: from, out: out}
 		return s.issue(ctx)
 	})
 }
 
-// issueWith runs a goroutine for each journal, and ends all of them when one has an error.
-func (g *instance) issueWith(ctx context.Context,
-	issue func(context.Context, *journal.Writer) error,
-) error {
+// together does something with each of all at the same time, and ends the others when one has an
+// error, which it returns.
+func together[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	errs := make([]error, len(g.journals))
-	var all sync.WaitGroup
-	for i, w := range g.journals {
-		all.Go(func() {
-			if errs[i] = issue(ctx, w); errs[i] != nil {
+	errs := make([]error, len(all))
+	var both sync.WaitGroup
+	for i, one := range all {
+		both.Go(func() {
+			if errs[i] = do(ctx, one); errs[i] != nil {
 				fail(errs[i])
 			}
 		})
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	both.Wait()
+	return cmp.Or(errs...)
 }
 
 // createJournals makes a journal for each goroutine.

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
@@ -19,19 +18,12 @@ const (
 	retryEvery = 5 * time.Millisecond
 )
 
-// source is where IDs come from: a generator, or a client of servers.
-type source interface {
-	Next() (core.ID, error)
-	Fill(ctx context.Context, dst []core.ID) (int, error)
-}
-
 // issuer is one goroutine that issues IDs.
 type issuer struct {
 	*instance
-	gen    source
-	health func() core.Health
-	out    *journal.Writer
-	told   last
+	from source
+	out  *journal.Writer
+	told last
 }
 
 // issue issues IDs until ctx ends, or the generator is closed. Its error is that of the journal.
@@ -46,11 +38,11 @@ func (s *issuer) issue(ctx context.Context) error {
 func (s *issuer) fast(ctx context.Context) error {
 	ids := make([]core.ID, fillSize)
 	for ctx.Err() == nil {
-		n, err := s.gen.Fill(ctx, ids)
+		n, err := s.from.Fill(ctx, ids)
 		if err := s.out.Add(ids[:n]); err != nil {
 			return err
 		}
-		if errors.Is(err, core.ErrClosed) {
+		if isClosed(err) {
 			return nil
 		}
 		if s.failed(ctx, err) {
@@ -60,35 +52,42 @@ func (s *issuer) fast(ctx context.Context) error {
 	return nil
 }
 
-// paced issues some IDs in each turn. A turn that was missed is left out: a process that was frozen
-// does not catch up.
+// paced issues some IDs in each turn: those that are plain numbers in runs and one by one, in
+// turns. A turn that was missed is left out: a process that was frozen does not catch up.
 func (s *issuer) paced(ctx context.Context) error {
 	every, n := s.pace()
 	turn := time.NewTicker(every)
 	defer turn.Stop()
-	ids := make([]core.ID, 0, n)
-	for {
+	ids := make([]core.ID, n)
+	for turns := 0; ; turns++ {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-turn.C:
 		}
-		ids = ids[:0]
-		var err error
-		for len(ids) < n {
-			var id core.ID
-			if id, err = s.gen.Next(); s.failed(ctx, err) {
-				break
-			}
-			ids = append(ids, id)
+		some := s.oneByOne
+		if s.Segment != "" && turns%2 == 0 {
+			some = s.from.Fill
 		}
-		if err := s.out.Add(ids); err != nil {
+		n, err := some(ctx, ids)
+		s.failed(ctx, err)
+		if err := s.out.Add(ids[:n]); err != nil {
 			return err
 		}
-		if errors.Is(err, core.ErrClosed) {
+		if isClosed(err) {
 			return nil
 		}
 	}
+}
+
+// oneByOne is Fill with calls of Next.
+func (s *issuer) oneByOne(_ context.Context, dst []core.ID) (n int, err error) {
+	for ; n < len(dst); n++ {
+		if dst[n], err = s.from.Next(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // pace returns how many IDs each goroutine issues and how often.
@@ -105,8 +104,8 @@ func (g *instance) pace() (every time.Duration, n int) {
 // failed tells of the first of several failures with the same cause, and reports whether err is
 // one.
 func (s *issuer) failed(ctx context.Context, err error) bool {
-	if ctx.Err() == nil && !errors.Is(err, core.ErrClosed) && s.told.isNew(err) {
-		s.tell(describe(Failed, s.Name, s.health()), err)
+	if ctx.Err() == nil && !isClosed(err) && s.told.isNew(err) {
+		s.tell(describe(Failed, s.Name, s.from.Health()), err)
 	}
 	return err != nil
 }

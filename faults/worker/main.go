@@ -3,13 +3,12 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
@@ -39,21 +38,17 @@ type process struct {
 	*events
 
 	mu     sync.Mutex
-	shared map[string]coord.Coordinator // by URL, of a process with OnePool
+	shared map[string]coord.Coordinator // by URL and state file
 }
 
 // run is a worker until it is asked to end with SIGTERM, or a generator cannot work at all.
 func run(raw string) error {
-	goredis.SetLogger(mute{}) // the client prints what it returns as well
 	p := process{events: &events{out: os.Stdout}, shared: map[string]coord.Coordinator{}}
 	if err := json.Unmarshal([]byte(raw), &p.spec); err != nil {
 		return err
 	}
-	if err := p.spec.check(); err != nil {
-		return err
-	}
 	if p.spec.ClockFile != "" {
-		file, err := openClock(p.spec.ClockFile)
+		file, err := OpenClock(p.spec.ClockFile)
 		if err != nil {
 			return err
 		}
@@ -62,30 +57,12 @@ func run(raw string) error {
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	p.tell(Event{Kind: Started}, nil)
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	errs := make([]error, len(p.spec.Generators))
-	var all sync.WaitGroup
-	for i := range p.spec.Generators {
-		all.Go(func() {
-			g := instance{process: &p, Generator: p.spec.Generators[i]}
-			if errs[i] = g.serve(ctx); errs[i] != nil {
-				fail(errs[i])
-			}
-		})
+	err := together(ctx, p.spec.Generators, func(ctx context.Context, g Generator) error {
+		one := instance{process: &p, Generator: g}
+		return one.serve(ctx)
+	})
+	for _, c := range p.shared {
+		err = errors.Join(err, c.Close())
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
-
-// mute is a logger that logs nothing.
-type mute struct{}
-
-// Printf does nothing.
-func (mute) Printf(context.Context, string, ...any) {}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -16,45 +15,31 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
-	"github.com/unalike-id/unalike/coord/file"
-	_ "github.com/unalike-id/unalike/coord/kubernetes" // kubernetes+http://
-	_ "github.com/unalike-id/unalike/coord/mysql"      // mysql://
-	_ "github.com/unalike-id/unalike/coord/postgres"   // postgres://
-	"github.com/unalike-id/unalike/coord/redis"
+	_ "github.com/unalike-id/unalike/coord/file"          // file://
+	_ "github.com/unalike-id/unalike/coord/kubernetes"    // kubernetes+http://
+	_ "github.com/unalike-id/unalike/coord/mysql"         // mysql://
+	_ "github.com/unalike-id/unalike/coord/postgres"      // postgres://
+	_ "github.com/unalike-id/unalike/coord/redis"         // redis://
 	"github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/coord/zk"
 )
 
-// coordinator opens the coordinator of a generator: with OnePool, the one that all generators of
-// the process with that URL use, and that ends with the process.
-func (g *instance) coordinator(ctx context.Context) (coord.Coordinator, error) {
-	if !g.spec.OnePool {
-		return open(ctx, g.URL, g.State, g.clock)
-	}
+// coordinator returns the coordinator of a generator, which ends with the process. All generators
+// of the process with that URL have it, as those of a program.
+func (g *instance) coordinator(ctx context.Context) (c coord.Coordinator, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.shared[g.URL]
-	if c == nil {
-		var err error
-		if c, err = open(ctx, g.URL, "", nil); err != nil {
-			return nil, err
+	key := g.URL + " " + g.State
+	if c = g.shared[key]; c == nil {
+		if c, err = open(ctx, g.URL, g.State, g.clock); err == nil {
+			g.shared[key] = c
 		}
-		g.shared[g.URL] = c
 	}
-	return unclosed{c}, nil
+	return c, err
 }
 
-// unclosed is a coordinator that several generators use.
-type unclosed struct{ coord.Coordinator }
-
-// Close does nothing.
-func (unclosed) Close() error { return nil }
-
-// Describe implements [coord.Describer].
-func (u unclosed) Describe() coord.Description { return coord.Describe(u.Coordinator) }
-
 // Clocked are the schemes whose coordinators can be given a clock that is not the system's.
-var Clocked = []string{"etcd", "file", "redis", "static", "zk"}
+var Clocked = []string{"etcd", "static", "zk"}
 
 // open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the
 // same one as the generator, as a program would do it: a URL cannot name a clock. Clients that are
@@ -76,11 +61,6 @@ func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coord
 		return nil, err
 	}
 	switch u.Scheme {
-	case "file":
-		return given(file.New(u.Path, file.Options{
-			Namespace: u.Option("namespace"), Lease: lease,
-			Clock: c,
-		}))
 	case "static":
 		n, err := strconv.Atoi(u.Option("worker"))
 		if err != nil {
@@ -100,13 +80,6 @@ func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coord
 		}
 		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"),
 			etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
-	case "redis":
-		client := goredis.NewClient(&goredis.Options{
-			Addr: u.Hosts[0], MaxRetries: -1,
-			ContextTimeoutEnabled: true,
-		})
-		return given(redis.New(client, u.Option("namespace"),
-			redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":
 		return given(zk.New(u.Hosts, u.Option("namespace"),
 			zk.Options{Lease: lease, SkewBound: skew, Clock: c}))

@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -65,18 +63,4 @@ func (g *instance) bind(ctx context.Context) (l net.Listener, err error) {
 		}
 		wait(ctx, startEvery)
 	}
-}
-
-// serveFromServers has IDs from servers until ctx ends.
-func (g *instance) serveFromServers(ctx context.Context) error {
-	c, err := client.New(g.Servers, client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
-	if err != nil {
-		return err
-	}
-	defer c.Close() // it never has an error
-	g.tell(Event{Kind: Ready, Generator: g.Name, Healthy: true}, nil)
-	return g.issueWith(ctx, func(ctx context.Context, out *journal.Writer) error {
-		s := issuer{instance: g, gen: c, health: func() core.Health { return core.Health{} }, out: out}
-		return s.issue(ctx)
-	})
 }

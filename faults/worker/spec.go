@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -12,13 +11,10 @@ import (
 type Spec struct {
 	// Dir is the folder for journals. It must exist, and belongs to this process alone.
 	Dir string
-	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and
+	// ClockFile is a file of [OpenClock] that shifts the clock of all generators and
 	// coordinators of the process. Empty: they use the system's clock.
 	ClockFile string
-	// OnePool has all generators with one URL use one coordinator, as those of a program may.
-	// Otherwise each has one of its own.
-	OnePool bool
-	// Generators are started at once.
+	// Generators are started at once. Those with one URL use one coordinator.
 	Generators []Generator
 }
 
@@ -36,7 +32,7 @@ type Generator struct {
 	// has the system's clock.
 	State    string
 	Identity string
-	// Patience is how long a start goes on before it is told why there is no worker ID, and is
+	// StartTime is how long a start goes on before it is told why there is no worker ID, and is
 	// tried again. 0: 1 s.
 	StartTime time.Duration
 	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as
@@ -47,8 +43,7 @@ type Generator struct {
 	// they are told that it is closed. Otherwise they end first.
 	UntilClosed bool
 	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the
-	// other settings, Name, PerSecond and Goroutines count then. The sequence is always closed
-	// while numbers are taken.
+	// other settings, Name, PerSecond, Goroutines and UntilClosed count then.
 	Segment string
 	// MaxStep is the largest segment; 0: the library's default.
 	MaxStep int64
@@ -83,35 +78,4 @@ func (g *Generator) lease() coord.LeaseConfig {
 		TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
 		WorkerIDs: coord.Range{First: g.First, Count: g.Count},
 	}
-}
-
-// check refuses what cannot be run.
-func (s *Spec) check() error {
-	if s.Dir == "" {
-		return fmt.Errorf("worker: Dir is empty; it must be an existing folder")
-	}
-	names := map[string]bool{}
-	for _, g := range s.Generators {
-		switch {
-		case g.Name == "":
-			return fmt.Errorf("worker: a generator has no Name; give each one of its own")
-		case names[g.Name]:
-			return fmt.Errorf("worker: two generators have the name %q; give each one of its own", g.Name)
-		case g.Segment != "" && g.PerSecond == 0:
-			return fmt.Errorf("worker: generator %s takes numbers and has no PerSecond; give it a pace",
-				g.Name)
-		case g.PerSecond < 0 || g.Goroutines < 0:
-			return fmt.Errorf("worker: generator %s has PerSecond %d and Goroutines %d; neither may "+
-				"be negative", g.Name, g.PerSecond, g.Goroutines)
-		}
-		if g.Listen != "" && len(g.Servers) > 0 {
-			return fmt.Errorf("worker: generator %s has Listen and Servers; it is either a server or has "+
-				"IDs from some", g.Name)
-		}
-		names[g.Name] = true
-		if _, err := g.layout(); err != nil {
-			return fmt.Errorf("worker: generator %s: %w", g.Name, err)
-		}
-	}
-	return nil
 }

@@ -35,9 +35,6 @@ type Worker struct {
 // Start starts a worker, which ends with the test, and does not wait until it has done anything.
 func Start(tb testing.TB, s Spec) *Worker {
 	tb.Helper()
-	if err := s.check(); err != nil {
-		tb.Fatal(err)
-	}
 	exe, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
@@ -76,25 +73,22 @@ func (w *Worker) Events() []Event {
 	return events
 }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one of
-// those from index after on (0: from the beginning) with the index of the one that follows it. It
+// Await waits until the worker has told an event that match accepts, and returns the first one. It
 // fails if ctx ends or if the process does.
-func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (Event, int, error) {
+func (w *Worker) Await(ctx context.Context, match func(Event) bool) (Event, error) {
 	gone := false
 	for {
 		events, changed := w.heard.all()
-		for i := min(after, len(events)); i < len(events); i++ {
-			if match(events[i]) {
-				return events[i], i + 1, nil
-			}
+		if i := slices.IndexFunc(events, match); i >= 0 {
+			return events[i], nil
 		}
 		if gone {
-			return Event{}, 0, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
+			return Event{}, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Event{}, 0, context.Cause(ctx)
+			return Event{}, context.Cause(ctx)
 		case <-w.Done():
 			gone = true // and everything that it has told was heard
 		}
@@ -113,19 +107,13 @@ func (w *Worker) Journals() []string {
 func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	want := 0
-	for _, g := range w.Spec.Generators {
-		want += g.journals()
-	}
-	if len(w.readers) < want {
-		for _, path := range w.Journals() {
-			if w.readers[path] != nil {
-				continue
-			}
-			// The verdict opens all of them again, and minds.
-			if r, err := journal.Open(path); err == nil {
-				w.readers[path] = r
-			}
+	for _, path := range w.Journals() {
+		if w.readers[path] != nil {
+			continue
+		}
+		// The verdict opens all of them again, and minds.
+		if r, err := journal.Open(path); err == nil {
+			w.readers[path] = r
 		}
 	}
 	for _, r := range w.readers {

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,30 +37,15 @@ func start(t *testing.T, clock string, generators ...worker.Generator) *worker.W
 }
 
 // await waits for an event.
-func await(t *testing.T, w *worker.Worker, kind, cause string) worker.Event {
+func await(t *testing.T, w *worker.Worker, kind string, cause error) worker.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	e, _, err := w.Await(ctx, 0, func(e worker.Event) bool { return e.Is(kind, cause) })
+	e, err := w.Await(ctx, func(e worker.Event) bool { return e.Is(kind, cause) })
 	if err != nil {
-		t.Fatalf("waiting for %s %s: %v; it told %+v", kind, cause, err, w.Events())
+		t.Fatalf("waiting for %s, %v: %v; it told %+v", kind, cause, err, w.Events())
 	}
 	return e
-}
-
-// until waits for a condition that another process brings about.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick, timer := time.NewTicker(time.Millisecond), time.NewTimer(timeout)
-	defer tick.Stop()
-	defer timer.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-timer.C:
-			t.Fatalf("after %v still waiting for %s", timeout, what)
-		}
-	}
 }
 
 // ids returns what a worker has issued, in order.
@@ -86,7 +72,7 @@ func TestKilled(t *testing.T) {
 	g := static(t)
 	g.Goroutines = 3
 	w := start(t, "", g)
-	until(t, "IDs", func() bool { return w.Issued() > 100 })
+	proctest.Eventually(t, timeout, "IDs", func() bool { return w.Issued() > 100 })
 	w.Kill()
 	issued, last := w.Issued(), w.Last()
 	if n := len(w.Journals()); n != 3 {
@@ -98,28 +84,8 @@ func TestKilled(t *testing.T) {
 	if now := journal.Now(); last == 0 || last > now {
 		t.Errorf("the last ID was issued at %d; now is %d", last, now)
 	}
-	if e := await(t, w, worker.Ready, ""); !slices.Equal(e.Workers, []int{7}) || !e.Healthy {
+	if e := await(t, w, worker.Ready, nil); !slices.Equal(e.Workers, []int{7}) || !e.Healthy {
 		t.Errorf("it was ready as %+v; want worker ID 7", e)
-	}
-}
-
-// TestTerminated: a worker that is asked to end gives its worker ID back, so that another one has
-// it at once.
-func TestTerminated(t *testing.T) {
-	g := static(t)
-	g.PerSecond = 0
-	first := start(t, "", g)
-	until(t, "IDs", func() bool { return first.Issued() > 100 })
-	if err := first.End(timeout); err != nil {
-		t.Fatal(err)
-	}
-	if e := await(t, first, worker.Closed, ""); e.Text != "" || e.Issued < first.Issued() {
-		t.Errorf("it closed with %+v; want no error and at least %d IDs", e, first.Issued())
-	}
-	second := start(t, "", g)
-	until(t, "IDs of the second one", func() bool { return second.Issued() > 100 })
-	if a, b := ids(t, first), ids(t, second); a[len(a)-1] >= b[0] {
-		t.Errorf("the first one has issued up to %v, the second one from %v on", a[len(a)-1], b[0])
 	}
 }
 
@@ -130,40 +96,25 @@ func TestUntilClosed(t *testing.T) {
 		g := static(t)
 		g.PerSecond, g.Goroutines, g.UntilClosed = perSecond, 3, true
 		w := start(t, "", g)
-		until(t, "IDs", func() bool { return w.Issued() > 100 })
+		proctest.Eventually(t, timeout, "IDs", func() bool { return w.Issued() > 100 })
 		if err := w.End(timeout); err != nil {
 			t.Fatal(err)
 		}
-		if e := await(t, w, worker.Closed, ""); e.Text != "" || e.Issued != w.Issued() {
+		if e := await(t, w, worker.Closed, nil); e.Text != "" || e.Issued != w.Issued() {
 			t.Errorf("it closed with %+v; want no error and %d IDs", e, w.Issued())
 		}
 	}
 }
 
-// TestFrozen: a worker goes on after it was frozen, and one that is frozen can be ended.
-func TestFrozen(t *testing.T) {
-	w := start(t, "", static(t))
-	until(t, "IDs", func() bool { return w.Issued() > 10 })
-	w.Freeze(t)
-	frozen := w.Issued()
-	w.Thaw(t)
-	until(t, "more IDs", func() bool { return w.Issued() > frozen })
-	w.Freeze(t)
-	if err := w.End(timeout); err != nil {
-		t.Fatal(err)
-	}
-	await(t, w, worker.Closed, "")
-}
-
 // TestClockFile: the worker's clock is the machine's and the offset, and steps with it.
 func TestClockFile(t *testing.T) {
-	clock, err := worker.NewClockFile(filepath.Join(t.TempDir(), "clock"))
+	clock, err := worker.OpenClock(filepath.Join(t.TempDir(), "clock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.Set(time.Hour)
-	w := start(t, clock.Path, static(t))
-	until(t, "IDs", func() bool { return w.Issued() > 10 })
+	w := start(t, clock.Name(), static(t))
+	proctest.Eventually(t, timeout, "IDs", func() bool { return w.Issued() > 10 })
 	clock.Set(3 * time.Hour)
 	times := func() (first, last time.Duration) {
 		all := ids(t, w)
@@ -172,37 +123,24 @@ func TestClockFile(t *testing.T) {
 		}
 		return at(all[0]), at(all[len(all)-1])
 	}
-	until(t, "IDs of the new time", func() bool { _, last := times(); return last > 2*time.Hour })
+	proctest.Eventually(t, timeout, "IDs of the new time", func() bool {
+		_, last := times()
+		return last > 2*time.Hour
+	})
 	if first, last := times(); first > time.Hour || first < time.Hour-timeout || last > 3*time.Hour {
 		t.Errorf("the IDs' times are %v to %v from now; want 1h to 3h", first, last)
 	}
 	clock.Set(time.Hour)
-	await(t, w, worker.Failed, worker.ClockRollback)
+	await(t, w, worker.Failed, core.ErrClockRollback)
 	if got := clock.Offset(); got != time.Hour {
 		t.Errorf("the offset is %v; want 1h", got)
 	}
 }
 
-// TestRefused: a generator that cannot start says why, is tried again, and starts when it can.
-func TestRefused(t *testing.T) {
-	g := static(t)
-	first := start(t, "", g)
-	await(t, first, worker.Ready, "")
-	second := start(t, "", g)
-	await(t, second, worker.Failed, worker.NoWorkerID)
-	if n := second.Issued(); n > 0 {
-		t.Errorf("it has no worker ID, and has issued %d IDs", n)
-	}
-	if err := first.End(timeout); err != nil {
-		t.Fatal(err)
-	}
-	await(t, second, worker.Ready, "")
-}
-
 // TestDead: who waits for a worker that has ended is told why it has.
 func TestDead(t *testing.T) {
 	w := start(t, "", worker.Generator{Name: "one", URL: "nowhere://"})
-	_, _, err := w.Await(t.Context(), 0, func(e worker.Event) bool { return e.Kind == worker.Ready })
+	_, err := w.Await(t.Context(), func(e worker.Event) bool { return e.Kind == worker.Ready })
 	if err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
 		t.Errorf("the error is %v; want one about the scheme", err)
 	}

@@ -20,7 +20,6 @@ benchmarks/coordinators/kubernetes_test.go
 benchmarks/peers/report/bars.go
 benchmarks/peers/segment_test.go
 faults/stage/run_test.go
-faults/worker/spec_test.go
 proto/unalike/v1/id.pb.go
 proto/unalike/v1/unalikev1connect/id.connect.go
 `)

@@ -46,9 +46,8 @@ func (t timed) Refresh(path string, d *State, foreign bool) error {
 			"--coordinator file://%s' takes it over", path)
 	}
 	now := t.now()
-	//mutant:file-boot
 	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool {
-		return m.Token != "" && (other || m.Ends <= now)
+		return m.Token != "" && (other || m.Ends <= now) //mutant:file-boot
 	})
 	d.Home.Boot = t.here.Boot
 	if t.here.Machine != "" || other {

@@ -6,9 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -21,17 +19,14 @@ var errNoPlace = errors.New("the edit does not fit the code at the marker")
 //	drop            the statement is left out
 //	true, false     its condition is always so: that of an if, for or case, or the value that
 //	                is returned or assigned
-//	negate          its condition is the other way round
-//	drop N          operand N of its condition, which && or || joins, is left out; 1 is the first
-//	A => B          the expression A, which occurs in it once, is B
-//	text A => B     the text A, which occurs on the line once, is B: for files that are not Go
+//	A => B          the text A, which occurs on the line once, is B, also in files that are not Go
 func edit(name, text, how string) (string, error) {
 	line, err := markedLine(name, text)
 	if err != nil {
 		return "", err
 	}
-	if rest, ok := strings.CutPrefix(how, "text "); ok {
-		return editText(text, line, rest)
+	if old, with, ok := strings.Cut(how, " => "); ok {
+		return replace(text, line, old, with)
 	}
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
@@ -42,10 +37,7 @@ func edit(name, text, how string) (string, error) {
 	if node == nil {
 		return "", fmt.Errorf("%w: nothing begins on line %d", errNoPlace, line)
 	}
-	source := func(n ast.Node) string {
-		return text[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset]
-	}
-	old, with, err := change(node, how, source)
+	old, with, err := change(node, how)
 	if err != nil {
 		return "", fmt.Errorf("%w, line %d: %q", err, line, how)
 	}
@@ -74,10 +66,10 @@ func markedLine(name, text string) (int, error) {
 	return found, nil
 }
 
-func editText(text string, number int, how string) (string, error) {
-	old, with, ok := strings.Cut(how, " => ")
+// replace returns a text with the change of a line.
+func replace(text string, number int, old, with string) (string, error) {
 	lines := strings.Split(text, "\n")
-	if n := strings.Count(lines[number-1], old); !ok || n != 1 {
+	if n := strings.Count(lines[number-1], old); n != 1 {
 		return "", fmt.Errorf("%w: line %d has %q %d times, want once", errNoPlace, number, old, n)
 	}
 	lines[number-1] = strings.Replace(lines[number-1], old, with, 1)
@@ -103,15 +95,8 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 }
 
 // change returns what a mutant takes out of a statement and what it puts there.
-func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string,
-	_ error,
-) {
-	if a, b, ok := strings.Cut(how, " => "); ok {
-		old = only(node, a)
-		return old, b, unless(old != nil)
-	}
+func change(node ast.Node, how string) (old ast.Node, with string, _ error) {
 	c := condition(node)
-	number, _ := strconv.Atoi(strings.TrimPrefix(how, "drop "))
 	_, statement := node.(ast.Stmt)
 	_, clause := node.(*ast.CaseClause)
 	switch {
@@ -119,15 +104,8 @@ func change(node ast.Node, how string, source func(ast.Node) string) (old ast.No
 		return c, "false", unless(c != nil)
 	case how == "drop":
 		return node, "{}", unless(statement)
-	case c == nil:
-		return nil, "", errNoPlace
 	case how == "true", how == "false":
-		return c, how, nil
-	case how == "negate":
-		return c, "!(" + source(c) + ")", nil
-	case number > 0:
-		rest, err := without(c, number, source)
-		return c, rest, err
+		return c, how, unless(c != nil)
 	}
 	return nil, "", errors.New("there is no such edit")
 }
@@ -137,24 +115,6 @@ func unless(fits bool) error {
 		return nil
 	}
 	return errNoPlace
-}
-
-// only is the expression in a statement that reads as text does; nil if there is none, or
-// more than one.
-func only(node ast.Node, text string) (found ast.Node) {
-	n := 0
-	ast.Inspect(node, func(e ast.Node) bool {
-		if e, ok := e.(ast.Expr); ok && types.ExprString(e) == text {
-			found = e
-			n++
-			return false
-		}
-		return true
-	})
-	if n != 1 {
-		return nil
-	}
-	return found
 }
 
 // condition is what decides in a statement; nil if nothing does.
@@ -188,27 +148,4 @@ func one(list []ast.Expr) ast.Expr {
 		return list[0]
 	}
 	return nil
-}
-
-// without is the text of a condition without one of the operands that && or || joins.
-func without(c ast.Expr, number int, source func(ast.Node) string) (string, error) {
-	top, ok := c.(*ast.BinaryExpr)
-	if !ok || top.Op != token.LAND && top.Op != token.LOR {
-		return "", errNoPlace
-	}
-	var operands []string
-	var split func(e ast.Expr)
-	split = func(e ast.Expr) {
-		if b, ok := e.(*ast.BinaryExpr); ok && b.Op == top.Op {
-			split(b.X)
-			split(b.Y)
-			return
-		}
-		operands = append(operands, source(e))
-	}
-	split(top)
-	if number > len(operands) {
-		return "", errNoPlace
-	}
-	return strings.Join(slices.Delete(operands, number-1, number), " "+top.Op.String()+" "), nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"hash/fnv"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -48,8 +48,7 @@ func run(ctx context.Context, within time.Duration, list bool, names []string) e
 		return err
 	}
 	if within > 0 {
-		head, files := history(ctx, root)
-		order(all, head, files)
+		order(all, changed(ctx, root))
 	}
 	if list {
 		for _, m := range all {
@@ -76,41 +75,27 @@ func chosen(all []mutant, names []string) ([]mutant, error) {
 	return some, nil
 }
 
-// history returns the commit and the files that the last commits, and the working tree,
-// change.
-func history(ctx context.Context, root string) (head string, files []string) {
-	git := func(args ...string) []string {
-		cmd := exec.CommandContext(ctx, "git", args...)
-		cmd.Dir = root
-		out, _ := cmd.Output() // a clone may lack the history: no file is preferred then
-		return strings.Fields(string(out))
-	}
-	return strings.Join(git("rev-parse", "HEAD"), ""),
-		git("diff", "--name-only", fmt.Sprintf("HEAD~%d", recent))
+// changed returns the files that the last commits, and the working tree, change.
+func changed(ctx context.Context, root string) []string {
+	cmd := exec.CommandContext(ctx, "git", "diff", "--name-only", fmt.Sprintf("HEAD~%d", recent))
+	cmd.Dir = root
+	out, _ := cmd.Output() // a clone may lack the history: no file is preferred then
+	return strings.Fields(string(out))
 }
 
 // order puts the mutants first whose file, or a file beside their test, was changed, and the
-// others in an order that is another one after each commit.
-func order(all []mutant, head string, files []string) {
-	rank := func(m *mutant) uint32 {
-		for _, file := range files {
-			if file == m.file || m.testedBy(filepath.ToSlash(filepath.Dir(file))) {
-				return 0
-			}
+// others in an order that is another one each time.
+func order(all []mutant, files []string) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	rank := func(m mutant) int {
+		if slices.ContainsFunc(files, func(file string) bool {
+			return file == m.file || m.testedBy(filepath.ToSlash(filepath.Dir(file)))
+		}) {
+			return 0
 		}
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(head + m.name))
-		return max(h.Sum32(), 1)
+		return 1
 	}
-	slices.SortStableFunc(all, func(a, b mutant) int {
-		switch ra, rb := rank(&a), rank(&b); {
-		case ra < rb:
-			return -1
-		case ra > rb:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b mutant) int { return rank(a) - rank(b) })
 }
 
 // try tries the mutants, one on each core, and prints what became of each. Those that no test
@@ -121,7 +106,7 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := newRunner(root, dir)
+	r := runner{root: root, dir: dir}
 	var (
 		began  = time.Now()
 		mu     sync.Mutex

@@ -21,16 +21,8 @@ type runner struct {
 	root string // of the module
 	dir  string // for programs and changed files
 
-	mu       sync.Mutex
-	programs map[string]func() (string, error) // by package
-	controls map[test]func() result
-}
-
-func newRunner(root, dir string) *runner {
-	return &runner{
-		root: root, dir: dir,
-		programs: map[string]func() (string, error){}, controls: map[test]func() result{},
-	}
+	programs sync.Map // func() (string, error) by package
+	controls sync.Map // func() result by test
 }
 
 // result is what a run of one test gave.
@@ -103,34 +95,23 @@ func (r *runner) overlay(m *mutant) (string, error) {
 
 // control returns the result of a test of the unchanged code. The first call runs it.
 func (r *runner) control(ctx context.Context, t test) result {
-	return once(r, r.controls, t, func() func() result {
-		return sync.OnceValue(func() result {
-			program, err := r.program(ctx, t.pkg)
-			if err != nil {
-				return result{err: err}
-			}
-			return r.test(ctx, program, t, limit)
-		})
-	})()
+	once, _ := r.controls.LoadOrStore(t, sync.OnceValue(func() result {
+		program, err := r.program(ctx, t.pkg)
+		if err != nil {
+			return result{err: err}
+		}
+		return r.test(ctx, program, t, limit)
+	}))
+	return once.(func() result)()
 }
 
 // program returns the path of the tests of an unchanged package. The first call builds them.
 func (r *runner) program(ctx context.Context, pkg string) (string, error) {
-	return once(r, r.programs, pkg, func() func() (string, error) {
-		return sync.OnceValues(func() (string, error) {
-			path := filepath.Join(r.dir, strings.ReplaceAll(pkg, "/", "_")+".unchanged.test")
-			return path, r.build(ctx, pkg, path)
-		})
-	})()
-}
-
-func once[K comparable, F any](r *runner, all map[K]F, key K, make func() F) F {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := all[key]; !ok {
-		all[key] = make()
-	}
-	return all[key]
+	once, _ := r.programs.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
+		path := filepath.Join(r.dir, strings.ReplaceAll(pkg, "/", "_")+".unchanged.test")
+		return path, r.build(ctx, pkg, path)
+	}))
+	return once.(func() (string, error))()
 }
 
 // build builds the tests of a package, without what a debugger needs: it takes longer to link

@@ -26,7 +26,7 @@ func Abs(x int) int {
 }
 `
 	const list = `name	edit	package	test	breaks
-sign	negate	p	TestAbs TestPositive	S1
+sign	x < 0 => x >= 0	p	TestAbs TestPositive	S1
 half	false	p	TestAbs TestPositive	S1
 builds	drop	p	TestAbs	S1
 ends	spare => spare + i + 1	p	hangs TestAbs	S1
@@ -73,7 +73,7 @@ func TestPositive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRunner(root, t.TempDir())
+	r := runner{root: root, dir: t.TempDir()}
 	for i, want := range []string{
 		"", "TestPositive did not notice", "does not build", "",
 		"did not notice",

@@ -38,9 +38,8 @@ func (m Meta) with(known Meta) Meta {
 // lacks reports whether less is on record than is known of the namespace. A floor that is no
 // operator's is that of an earlier loss: the record of a later one makes up for it.
 func (m Meta) lacks(known Meta) bool {
-	//mutant:lowered-lacks
 	return known.Fingerprint == m.Fingerprint &&
-		(known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
+		(known.Base > m.Base || known.MaxHorizon > m.MaxHorizon) //mutant:lowered-lacks
 }
 
 // afterBirth returns the namespace with the floor of a loss, because it may have been there before.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type event struct {
 type test struct {
 	since  time.Time
 	paused bool
-	output strings.Builder
+	output string
 }
 
 // timing is how long a test took, or a package.
@@ -38,7 +39,7 @@ type count struct{ passed, failed, skipped int }
 // results is what is known of a run so far.
 type results struct {
 	running  map[string]map[string]*test // by package and name
-	loose    map[string]*strings.Builder // what packages have printed outside of tests, and builds
+	loose    map[string]string           // what packages have printed outside of tests
 	packages []timing
 	tests    []timing
 	missing  map[string]int  // tests skipped, by what they say
@@ -50,7 +51,7 @@ type results struct {
 
 func newResults() *results {
 	return &results{
-		running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{},
+		running: map[string]map[string]*test{}, loose: map[string]string{},
 		missing: map[string]int{}, skips: map[string]bool{},
 	}
 }
@@ -59,25 +60,17 @@ func newResults() *results {
 func (r *results) take(e event) string {
 	switch {
 	case e.ImportPath != "":
-		r.say(e.ImportPath, e.Output)
 		return e.Output // what a compiler says
 	case e.Test != "":
 		return r.takeTest(e)
 	}
 	switch e.Action {
 	case "output":
-		r.say(e.Package, e.Output)
+		r.loose[e.Package] += e.Output
 	case "pass", "fail", "skip":
 		return r.endPackage(e)
 	}
 	return ""
-}
-
-func (r *results) say(of, text string) {
-	if r.loose[of] == nil {
-		r.loose[of] = &strings.Builder{}
-	}
-	r.loose[of].WriteString(text)
 }
 
 func (r *results) takeTest(e event) string {
@@ -97,7 +90,7 @@ func (r *results) takeTest(e event) string {
 	case "cont":
 		t.paused, t.since = false, e.Time
 	case "output":
-		t.output.WriteString(e.Output)
+		t.output += e.Output
 	case "pass", "fail", "skip":
 		delete(tests, e.Test)
 		return r.endTest(e, t)
@@ -117,7 +110,7 @@ func (r *results) endTest(e event, t *test) string {
 	case "skip":
 		r.count.skipped++
 		r.skips[e.Package+" "+e.Test] = true
-		if found := missingServer.FindStringSubmatch(t.output.String()); found != nil {
+		if found := missingServer.FindStringSubmatch(t.output); found != nil {
 			r.missing[found[1]]++
 		}
 	}
@@ -125,8 +118,8 @@ func (r *results) endTest(e event, t *test) string {
 		r.tests = append(r.tests, timing{e.Package, e.Test, e.Elapsed})
 	}
 	if e.Action == "fail" {
-		r.fail(e, t.output.String())
-		return t.output.String()
+		r.fail(e, t.output)
+		return t.output
 	}
 	return ""
 }
@@ -147,19 +140,14 @@ func (r *results) fail(e event, said string) {
 // endPackage returns the line of a package, and before it what it has printed and which tests did
 // not end, if it failed.
 func (r *results) endPackage(e event) string {
-	said := ""
-	if loose := r.loose[e.Package]; loose != nil {
-		said = loose.String()
-	}
-	unended := r.running[e.Package]
+	said, unended := r.loose[e.Package], r.running[e.Package]
 	delete(r.running, e.Package)
 	delete(r.loose, e.Package)
 	took := timing{e.Package, "", e.Elapsed}
 	switch {
 	case e.Action == "fail":
-		var b strings.Builder
-		for _, name := range slices.Sorted(keys(unended)) {
-			b.WriteString(unended[name].output.String())
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(unended))) {
+			said = unended[name].output + said
 		}
 		r.packages = append(r.packages, took)
 		failed := slices.ContainsFunc(r.failed, func(f failure) bool { return f.pkg == e.Package })
@@ -169,7 +157,7 @@ func (r *results) endPackage(e event) string {
 		if r.count.failed == 0 {
 			r.count.failed = 1 // a package that does not build, or whose TestMain fails
 		}
-		return b.String() + said + line("FAIL", took, "")
+		return said + line("FAIL", took, "")
 	case strings.Contains(said, "[no test files]") || e.Action == "skip":
 		return ""
 	case strings.Contains(said, "(cached)"):

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -21,7 +20,13 @@ const module = "github.com/unalike-id/unalike/"
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, module) }
 
-func keys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+// name returns what a list of reasons calls a test, or a package.
+func (t timing) name() string {
+	if t.test == "" {
+		return "package " + short(t.pkg)
+	}
+	return short(t.pkg) + " " + t.test
+}
 
 func line(result string, t timing, rest string) string {
 	return fmt.Sprintf("%-5s %6.1f s  %s%s\n", result, t.seconds, short(t.pkg), rest)
@@ -42,12 +47,11 @@ func (r *results) waits(now time.Time, after time.Duration) string {
 	if len(all) == 0 {
 		return b.String() + "go test compiles\n"
 	}
-	for i, t := range slowest(all, 4) {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %s for %.0f s", short(t.pkg), t.test, t.seconds)
+	var names []string
+	for _, t := range slowest(all, 4) {
+		names = append(names, fmt.Sprintf("%s for %.0f s", t.name(), t.seconds))
 	}
+	b.WriteString(strings.Join(names, ", "))
 	if more := len(all) - 4; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
@@ -59,7 +63,7 @@ func (r *results) waits(now time.Time, after time.Duration) string {
 func (r *results) summary(w io.Writer, reasons map[string]string) {
 	_, _ = fmt.Fprintf(w, "\n== the slowest tests\n")
 	for _, t := range slowest(r.tests, 10) {
-		_, _ = fmt.Fprintf(w, "%7.1f s  %s %s\n", t.seconds, short(t.pkg), t.test)
+		_, _ = fmt.Fprintf(w, "%7.1f s  %s\n", t.seconds, t.name())
 	}
 	if reasons != nil {
 		for _, warning := range r.tooSlow(reasons) {
@@ -68,25 +72,21 @@ func (r *results) summary(w io.Writer, reasons map[string]string) {
 	}
 	_, _ = fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped, with their parts\n", r.count.passed,
 		r.count.failed, r.count.skipped)
-	for _, what := range slices.Sorted(keys(r.missing)) {
+	for _, what := range slices.Sorted(maps.Keys(r.missing)) {
 		_, _ = fmt.Fprintf(w, "SKIPPED: %d tests: %s\n", r.missing[what], what)
 	}
 }
 
 // tooSlow returns what takes longer than the rule allows, and has no reason in the list.
-func (r *results) tooSlow(reasons map[string]string) []string {
-	var warnings []string
-	for _, t := range slowest(r.packages, len(r.packages)) {
-		if t.seconds > longPackage && reasons[short(t.pkg)] == "" &&
-			reasons["package "+short(t.pkg)] == "" {
-			warnings = append(warnings, fmt.Sprintf("package %s took %.1f s, %.0f are allowed", short(t.pkg),
-				t.seconds, longPackage))
+func (r *results) tooSlow(reasons map[string]string) (warnings []string) {
+	for _, t := range append(slowest(r.packages, len(r.packages)), slowest(r.tests, len(r.tests))...) {
+		allowed := longTest
+		if t.test == "" {
+			allowed = longPackage
 		}
-	}
-	for _, t := range slowest(r.tests, len(r.tests)) {
-		if t.seconds > longTest && reasons[short(t.pkg)] == "" && reasons[short(t.pkg)+" "+t.test] == "" {
-			warnings = append(warnings, fmt.Sprintf("%s %s took %.1f s, %.0f are allowed", short(t.pkg),
-				t.test, t.seconds, longTest))
+		if t.seconds > allowed && reasons[short(t.pkg)] == "" && reasons[t.name()] == "" {
+			warnings = append(warnings, fmt.Sprintf("%s took %.1f s, %.0f are allowed", t.name(), t.seconds,
+				allowed))
 		}
 	}
 	return warnings

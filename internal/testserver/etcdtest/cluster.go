@@ -12,47 +12,25 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
-	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
 // Cluster is several members in processes of their own.
-type Cluster struct {
-	Members   []*Member
-	divisible bool
-	gates     []*proxytest.Proxy // before the members, if it is divisible
-}
+type Cluster struct{ Members []*Member }
 
 // StartCluster runs n members with etcd's standard ticks. They end with the test.
 // With one member it is a server that can be frozen and killed.
 func StartCluster(tb testing.TB, n int) *Cluster {
 	tb.Helper()
-	return start(tb, n, new(Cluster))
-}
-
-// StartDivisible is StartCluster for a cluster whose members can be cut off from
-// each other.
-func StartDivisible(tb testing.TB, n int) *Cluster {
-	tb.Helper()
-	return start(tb, n, &Cluster{divisible: true})
-}
-
-func start(tb testing.TB, n int, c *Cluster) *Cluster {
-	tb.Helper()
-	addrs := freeAddrs(tb, 2*n)
-	peers, known := make([]string, n), make([]string, n)
+	c, addrs := new(Cluster), freeAddrs(tb, 2*n)
+	peers := make([]string, n)
 	for i := range peers {
-		known[i] = addrs[2*i+1]
-		if c.divisible {
-			known[i] = c.gate(tb, known[i])
-		}
-		peers[i] = fmt.Sprintf("m%d=http://%s", i, known[i])
+		peers[i] = fmt.Sprintf("m%d=http://%s", i, addrs[2*i+1])
 	}
 	for i := range n {
 		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
 		m.cfg = config{
-			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i],
-			Peers: strings.Join(peers, ","),
-			Tick:  100 * time.Millisecond,
+			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1],
+			Peers: strings.Join(peers, ","), Tick: 100 * time.Millisecond,
 		}
 		c.Members = append(c.Members, m)
 		m.launch(tb)

@@ -26,8 +26,7 @@ type config struct {
 	Name   string // of the member
 	Dir    string // its data folder
 	Client string // host:port
-	Peer   string // host:port to listen on for other members
-	Known  string // host:port by which they know it
+	Peer   string // host:port for other members
 	Peers  string // initial cluster: name=URL,name=URL
 	Tick   time.Duration
 	TLS    TLS
@@ -53,14 +52,10 @@ func (c config) embedded() (*embed.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := url.Parse("http://" + c.Known)
-	if err != nil {
-		return nil, err
-	}
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = c.Name, c.Dir
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*known}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	cfg.InitialCluster = c.Peers
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(10*c.Tick.Milliseconds())
 	cfg.UnsafeNoFsync = true

@@ -58,8 +58,6 @@ type Member struct {
 	Endpoint          string // host:port
 	Dir               string // the data folder
 	cfg               config
-	id                string // as members call each other; empty: not known yet
-	off               bool   // cut off from the others
 	output            *proctest.Output
 	input             io.Closer // its end is the end of the member
 	*proctest.Process           // of the last launch

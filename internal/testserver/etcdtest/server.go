@@ -37,7 +37,7 @@ func StartTLS(tb testing.TB, files TLS) *Server {
 		addrs := freeAddrs(tb, 2)
 		s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
 		s.cfg = config{
-			Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1], Known: addrs[1],
+			Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1],
 			Peers: "single=http://" + addrs[1],
 			Tick:  10 * time.Millisecond, TLS: files,
 		}

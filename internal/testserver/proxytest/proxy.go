@@ -28,9 +28,6 @@ type Proxy struct {
 	made    int   // how many connections there were
 	conns   map[*pair]struct{}
 	kept    map[*pair]struct{} // their clients are cut off, and a Held has their request
-
-	// barred tells by what a client has sent first whether its connection is cut; nil: none is.
-	barred func(first []byte) bool
 }
 
 // direction is the way of some bytes.
@@ -70,11 +67,10 @@ func (m mode) loses(d direction) bool {
 // lock.
 type pair struct {
 	client, server net.Conn
-	first          []byte // what the client has sent first
-	asked          bool   // the reply to a request may be lost, see Rob
-	robbed         bool   // a reply is being lost
-	held           *Held  // has the request; nil: none
-	forgotten      bool   // nothing gets through any more, not even an end, see Forget
+	asked          bool  // the reply to a request may be lost, see Rob
+	robbed         bool  // a reply is being lost
+	held           *Held // has the request; nil: none
+	forgotten      bool  // nothing gets through any more, not even an end, see Forget
 }
 
 // Start runs a proxy for the server at the address target.
@@ -181,7 +177,7 @@ const tryAgain = 10 * time.Millisecond
 
 // connect makes the connection to the server that a client's goes on with.
 func (p *Proxy) connect(client net.Conn) {
-	server, err := net.Dial("tcp", p.leads())
+	server, err := net.Dial("tcp", p.target)
 	if err != nil {
 		_ = client.Close()
 		return
@@ -231,8 +227,6 @@ func (p *Proxy) passes(c *pair, d direction, b []byte) bool {
 	defer p.mu.Unlock()
 	switch {
 	case c.forgotten || p.mode.loses(d):
-		return false
-	case d == requests && p.bars(c, b):
 		return false
 	case d == requests:
 		c.asked = c.asked || p.rob != nil && p.rob(b)
