@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -14,8 +15,7 @@ func TestHintAfterALostWatch(t *testing.T) {
 	r := newRobbed(t)
 	g := mustAcquire(t, r, request(capacity))
 	asked := make(chan struct{})
-	r.Before(zktest.OpExists, func() { close(asked) })
-	robbed := r.Rob(zktest.OpExists)
+	r.Rob(1, first(zktest.OpExists, func() { close(asked) }))
 	notice := r.Lost(g)
 	<-asked
 	for range 2 { // over the next connection
@@ -24,7 +24,7 @@ func TestHintAfterALostWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-robbed
+	streamtest.Eventually(t, "the answer is lost", func() bool { return r.Robbed() == 1 })
 	endSession(t, r.direct, r.server, r.namespace, g.WorkerID)
 	select {
 	case <-notice:
