@@ -12,8 +12,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// Wired runs the tests of what is on the wire to the server at addr. Connect returns a database with
-// so many connections to an address.
+// Wired runs the tests of what is on the wire to the server at addr. Connect returns a database
+// with so many connections to an address.
 func Wired(t *testing.T, d *Database, addr string, connect func(addr string, conns int) *Database) {
 	t.Helper()
 	for name, c := range map[string]struct {

@@ -105,8 +105,8 @@ func template(tb testing.TB) string {
 	}, install, program(tb, "mariadbd"))
 }
 
-// files are the arguments that every program gets: where its files are, of which each server empties
-// its own temporary ones. A server refuses to run as root, unless it is told to.
+// files are the arguments that every program gets: where its files are, of which each server
+// empties its own temporary ones. A server refuses to run as root, unless it is told to.
 func files(tb testing.TB, dir string) []string {
 	tb.Helper()
 	if err := os.Mkdir(dir+"-tmp", 0o700); err != nil {

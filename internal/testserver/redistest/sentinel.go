@@ -40,7 +40,8 @@ func StartReplicated(tb testing.TB, o Options) *Replicated {
 	conf := filepath.Join(tb.TempDir(), "sentinel.conf")
 	write(tb, conf, strings.Join(lines, "\n")+"\n")
 	listens(r.Sentinel, "redis-sentinel", conf).Restart(tb)
-	awaits(tb, Connect(tb, r.Sentinel, ""), "master-link-status ok", "SENTINEL", "REPLICAS", MasterName)
+	awaits(tb, Connect(tb, r.Sentinel, ""), "master-link-status ok", "SENTINEL", "REPLICAS",
+		MasterName)
 	return r
 }
 

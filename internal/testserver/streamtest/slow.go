@@ -20,14 +20,14 @@ func Slow(tb testing.TB, c coord.Coordinator, delay func(time.Duration)) {
 	lease := coord.LeaseConfig{RenewEvery: time.Duration(fulltest.Rounds(2, 5)) * time.Second}
 	g := Generate(tb, c, core.Config{Lease: lease})
 	var last core.ID
-	renewed := func(late time.Duration) { // takes IDs until the window was extended
+	renewed := func(by time.Duration) { // takes IDs until the window was extended
 		tb.Helper()
-		delay(late)
+		delay(by)
 		began := time.Now()
 		Eventually(tb, "the window is extended", func() bool {
 			id, err := g.Next()
 			if err != nil || id <= last {
-				tb.Fatalf("with answers that are late by %v, after %d came %d, %v", late, last, id, err)
+				tb.Fatalf("with answers that are late by %v, after %d came %d, %v", by, last, id, err)
 			}
 			last = id
 			w := g.Health().Workers
