@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -13,21 +14,18 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	_ = mysql.SetLogger(&mysql.NopLogger{})
+	leaktest.Main(m)
+}
 
 // newPool returns a pool that ends with the test.
-func newPool(tb testing.TB, dsn string, conns int, w *sqltest.Wire) *sql.DB {
+func newPool(tb testing.TB, dsn string, conns int) *sql.DB {
 	tb.Helper()
-	config, err := mysql.ParseDSN(dsn)
+	pool, err := sql.Open("mysql", dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	config.DialFunc, config.Logger = w.Dial, &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	pool := sql.OpenDB(connector)
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	return drivertest.Closing(tb, pool, nil)
@@ -39,11 +37,11 @@ const several = "?multiStatements=true"
 // database connects to a server, with more parameters.
 func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Database {
 	tb.Helper()
-	pool := newPool(tb, s.DSN(several+params), 16, new(sqltest.Wire))
+	pool := newPool(tb, s.DSN(several+params), 16)
 	return &sqltest.Database{
 		DB:      &mysqldb.DB{Pool: pool, At: s.Addr()},
 		Dialect: dialect(),
-		SQL:     newPool(tb, s.DSN(""), 0, new(sqltest.Wire)),
+		SQL:     newPool(tb, s.DSN(""), 0),
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE" +
 			" VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
 		Next: "NEXTVAL(%s)",
@@ -54,7 +52,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 func as(tb testing.TB, user string, s *mysqltest.Server, d *sqltest.Database) sqltest.Database {
 	tb.Helper()
 	other := *d
-	pool := newPool(tb, user+"@tcp("+s.Addr()+")/unalike"+several, 16, new(sqltest.Wire))
+	pool := newPool(tb, user+"@tcp("+s.Addr()+")/unalike"+several, 16)
 	other.DB = &mysqldb.DB{Pool: pool, At: s.Addr()}
 	return other
 }
@@ -76,9 +74,11 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, func(w *sqltest.Wire, conns int) *sqltest.Database {
+	sqltest.Wired(t, d, s.Addr(), func(addr string, conns int) *sqltest.Database {
 		wired := *d
-		wired.DB = &mysqldb.DB{Pool: newPool(t, s.DSN(several), conns, w)}
+		wired.DB = &mysqldb.DB{
+			Pool: newPool(t, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
+		}
 		return &wired
 	})
 }

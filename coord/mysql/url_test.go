@@ -46,7 +46,7 @@ func TestTLS(t *testing.T) {
 // TestBadOptions: errors name what is wrong, as does that of a pool that cannot make several
 // statements in one call.
 func TestBadOptions(t *testing.T) {
-	one := newPool(t, mysqltest.Start(t).DSN(""), 1, new(sqltest.Wire))
+	one := newPool(t, mysqltest.Start(t).DSN(""), 1)
 	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
 		_, err := New(one, namespace, Options(o))
 		return err

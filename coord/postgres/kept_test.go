@@ -135,7 +135,7 @@ func TestRights(t *testing.T) {
 func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	d.DB = &pgdb.DB{Pool: newPool(t, s.Bouncer(t), nil)}
+	d.DB = &pgdb.DB{Pool: newPool(t, s.Bouncer(t))}
 	sqltest.OneConnection(t, d)
 }
 

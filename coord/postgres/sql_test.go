@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -17,16 +18,13 @@ import (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // newPool returns a pool that was prepared and ends with the test.
-func newPool(tb testing.TB, url string, change func(*pgxpool.Config)) *pgxpool.Pool {
+func newPool(tb testing.TB, url string) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	Prepare(config)
-	if change != nil {
-		change(config)
-	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		tb.Fatal(err)
@@ -38,7 +36,7 @@ func newPool(tb testing.TB, url string, change func(*pgxpool.Config)) *pgxpool.P
 // database connects to a server, with more parameters.
 func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database {
 	tb.Helper()
-	open := func(params string) *pgxpool.Pool { tb.Helper(); return newPool(tb, s.URL()+params, nil) }
+	open := func(params string) *pgxpool.Pool { tb.Helper(); return newPool(tb, s.URL()+params) }
 	byHand := stdlib.OpenDBFromPool(open("?pool_max_conns=8&default_query_exec_mode=exec"))
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
@@ -72,11 +70,10 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, func(w *sqltest.Wire, conns int) *sqltest.Database {
+	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, func(addr string, conns int) *sqltest.Database {
 		wired := *d
-		wired.DB = &pgdb.DB{Pool: newPool(t, s.URL(), func(c *pgxpool.Config) {
-			c.MaxConns, c.ConnConfig.DialFunc = int32(conns), w.Dial
-		})}
+		wired.DB = &pgdb.DB{Pool: newPool(t, fmt.Sprintf("postgres://postgres@%s/postgres"+
+			"?pool_max_conns=%d", addr, conns))}
 		return &wired
 	})
 }

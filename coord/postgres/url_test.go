@@ -43,7 +43,7 @@ func TestTLS(t *testing.T) {
 
 // TestBadOptions: errors name what is wrong.
 func TestBadOptions(t *testing.T) {
-	good := newPool(t, "postgres://u@127.0.0.1:1/db", nil)
+	good := newPool(t, "postgres://u@127.0.0.1:1/db")
 	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
 		_, err := New(good, namespace, Options(o))
 		return err

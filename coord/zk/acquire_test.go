@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -16,7 +17,7 @@ import (
 // nearly everything held. The handshake is one of them.
 func TestRoundTrips(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
-	proxy := zktest.StartProxy(t, server.Addr)
+	proxy := proxytest.Start(t, server.Addr)
 	const trips = 5 // one of them asks holders for a sign of life
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
@@ -30,10 +31,11 @@ func TestRoundTrips(t *testing.T) {
 		for n := 0; n < 8 && least > trips; n++ {
 			req := request(capacity)
 			req.Identity = "pod-a"
-			proxy.Measure(50 * time.Millisecond)
+			proxy.Delay(50 * time.Millisecond)
+			proxy.Trips()
 			g := mustAcquire(t, c, req)
-			least = min(least, proxy.Waves())
-			proxy.Measure(0)
+			least = min(least, proxy.Trips())
+			proxy.Delay(0)
 			if err := c.Release(within(t), g, g.NotBefore); err != nil {
 				t.Fatal(err)
 			}

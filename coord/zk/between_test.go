@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -12,7 +13,7 @@ import (
 // robbed is a coordinator behind a proxy that loses answers.
 type robbed struct {
 	*zk.Coordinator
-	*zktest.Proxy
+	*proxytest.Proxy
 	server    *zktest.Server
 	direct    operator
 	namespace string
@@ -22,7 +23,7 @@ func newRobbed(t *testing.T) *robbed {
 	t.Helper()
 	server := zktest.Start(t, zktest.Options{})
 	r := &robbed{
-		server: server, Proxy: zktest.StartProxy(t, server.Addr),
+		server: server, Proxy: proxytest.Start(t, server.Addr),
 		direct: newOperator(t, []string{server.Addr}), namespace: rand.Text(),
 	}
 	r.Coordinator = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
@@ -30,6 +31,19 @@ func newRobbed(t *testing.T) *robbed {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// first is true of the first request for an operation, at which it does something.
+func first(op int32, do func()) func(request []byte) bool {
+	asks, met := zktest.Asks(op), false
+	return func(request []byte) bool {
+		if met || !asks(request) {
+			return false
+		}
+		met = true
+		do()
+		return true
+	}
 }
 
 // TestSessionEndsBetween: the session of an acquisition ends before the grant. It gets
@@ -41,20 +55,20 @@ func TestSessionEndsBetween(t *testing.T) {
 		return len(r.server.Sessions(t)) == 1
 	})
 	ended := 0
-	r.Before(zktest.OpMulti, func() {
+	const all = 1 << 30 // no answer is lost of fewer requests
+	r.Rob(all, first(zktest.OpMulti, func() {
 		for _, id := range r.server.Sessions(t) {
 			if id != r.direct.SessionID() {
 				r.server.KillSession(t, id)
 				ended++
 			}
 		}
-	})
+	}))
 	if g, err := r.Acquire(within(t), request(1)); err != nil || ended != 1 {
 		t.Errorf("Acquire, of which %d sessions have ended: %v, %v", ended, g, err)
 	}
-	robbed := r.Rob(zktest.OpSet)
-	if g, err := r.Acquire(within(t), request(2)); err != nil {
+	r.Rob(1, first(zktest.OpSet, func() {}))
+	if g, err := r.Acquire(within(t), request(2)); err != nil || r.Robbed() != 1 {
 		t.Errorf("Acquire over a connection that was lost: %v, %v", g, err)
 	}
-	<-robbed
 }

@@ -30,19 +30,25 @@ func TestOwnerDeleted(t *testing.T) {
 	l.TTL, l.Horizon, l.RenewEvery = 60*time.Second, 60*time.Second, 20*time.Second
 	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil),
 		core.Config{Lease: l})
-	before := streamtest.Worker(t, g)
-	ids := streamtest.Run(g)
+	before, last := g.Health().Workers[0], core.ID(0)
 	streamtest.Eventually(t, "the owner node is put back", func() bool {
 		// The watch is set a moment after the grant; deleting again does no harm.
 		if err := o.Delete(ownerPath(ns, before.WorkerID), -1); err != nil {
 			return false
 		}
+		if id, err := g.Next(); err != nil || id <= last {
+			t.Errorf("after %d comes %d, %v", last, id, err)
+		} else {
+			last = id
+		}
 		pause := time.NewTimer(100 * time.Millisecond)
 		<-pause.C
 		return o.owner(t, ns, before.WorkerID) != 0
 	})
-	ids.Stop(t, 10)
-	streamtest.SameTerm(t, g, before)
+	if after := g.Health().Workers[0]; after.WorkerID != before.WorkerID ||
+		after.Generation != before.Generation {
+		t.Errorf("%+v became %+v", before, after)
+	}
 }
 
 // TestNobodyRenews: a lease ends when nobody renews it, although the process lives

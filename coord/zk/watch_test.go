@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -16,8 +17,7 @@ func TestHintAfterALostWatch(t *testing.T) {
 	req.TTL = 2 * callTime // so that the session does not end meanwhile, as nobody renews
 	g := mustAcquire(t, r, req)
 	asked := make(chan struct{})
-	r.Before(zktest.OpExists, func() { close(asked) })
-	robbed := r.Rob(zktest.OpExists)
+	r.Rob(1, first(zktest.OpExists, func() { close(asked) }))
 	notice := r.Lost(g)
 	<-asked
 	for range 2 { // over the next connection
@@ -26,7 +26,7 @@ func TestHintAfterALostWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-robbed
+	streamtest.Eventually(t, "the answer is lost", func() bool { return r.Robbed() == 1 })
 	if err := r.direct.Delete(ownerPath(r.namespace, g.WorkerID), -1); err != nil {
 		t.Fatal(err)
 	}

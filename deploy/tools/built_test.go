@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -69,31 +68,13 @@ type served struct {
 	proc *proctest.Process
 	cmd  *exec.Cmd
 	url  string
-	log  *log
-}
-
-// log is a text that can be read while it is written.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log  *proctest.Output
 }
 
 // start starts a serve, and returns when it listens.
 func start(t *testing.T, cmd *exec.Cmd) *served {
 	t.Helper()
-	s := &served{t: t, cmd: cmd, log: &log{}}
+	s := &served{t: t, cmd: cmd, log: new(proctest.Output)}
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -158,18 +139,22 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// firstOf returns the first of them that is one.
-func firstOf(all ...error) error {
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
+// put writes a file that is no secret, and returns its path.
+func put(t *testing.T, folder, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
 	}
-	return nil
+	return path
 }
 
-// authority issues a certificate.
-func authority(t *testing.T) certtest.Pair {
+// accept runs a program on files, which must find nothing wrong.
+func accept(t *testing.T, name string, args ...string) {
 	t.Helper()
-	return certtest.New(t).Issue(t)
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "PASSWORD=secret")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s %v: %v\n%s", name, args, err, out)
+	}
 }

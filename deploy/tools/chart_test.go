@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,10 +144,7 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		//nolint:gosec // it is no secret
-		if err := os.WriteFile(manifests, []byte(head+text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, "", manifests, head+text)
 	}
 	if got := read(t, manifests); got != head+text {
 		t.Errorf("%s is not what the chart makes; go test -C deploy/tools -run TestManifests -update "+
@@ -174,15 +169,7 @@ func TestChart(t *testing.T) {
 				makeSecrets(t, folder)
 				file = strings.ReplaceAll(file, "/etc/unalike/secret", folder)
 			}
-			path := filepath.Join(folder, "serve.yaml")
-			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config", path)
-			cmd.Env = []string{"PASSWORD=secret"}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s\nof\n%s", err, out, file)
-			}
+			accept(t, command(t), "serve", "--check", "--config", put(t, folder, "serve.yaml", file))
 		})
 	}
 }
@@ -196,10 +183,7 @@ func TestTypos(t *testing.T) {
 			t.Errorf("%s is accepted", typo)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "serve.yaml")
-	if err := os.WriteFile(path, []byte("typo: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := put(t, t.TempDir(), "serve.yaml", "typo: 1\n")
 	out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config",
 		path).CombinedOutput()
 	m := regexp.MustCompile(`known keys are (.*)`).FindStringSubmatch(string(out))

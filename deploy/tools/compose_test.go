@@ -3,7 +3,6 @@ package main
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,23 +43,13 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config",
-		filepath.Join(composeIn, "serve.yaml")).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	accept(t, command(t), "serve", "--check", "--config", filepath.Join(composeIn, "serve.yaml"))
 	proctest.Need(t, "prometheus", "promtool")
 	rules, err := filepath.Abs("../prometheus/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(t.TempDir(), "prometheus.yaml")
 	text := strings.Replace(read(t, filepath.Join(composeIn, "prometheus.yaml")),
 		"/etc/prometheus/alerts.yaml", rules, 1)
-	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "promtool", "check", "config",
-		copied).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	accept(t, "promtool", "check", "config", put(t, t.TempDir(), "prometheus.yaml", text))
 }

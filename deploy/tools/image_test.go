@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -32,20 +31,11 @@ const mostBytes = 20 << 20
 // imageOfTest is the image of the program under test.
 func imageOfTest(t *testing.T) v1.Image {
 	t.Helper()
-	text, err := os.ReadFile(command(t))
+	layer, err := content([]byte(read(t, command(t))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return imageOf(t, text, runtime.GOARCH)
-}
-
-func imageOf(t *testing.T, program []byte, arch string) v1.Image {
-	t.Helper()
-	layer, err := content(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image(layer, arch, testStamp)
+	img, err := image(layer, runtime.GOARCH, testStamp)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,13 +188,7 @@ func TestContainerfile(t *testing.T) {
 	if err := unpack(imageOfTest(t), filepath.Join(folder, "root")); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../image/Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "Containerfile"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, folder, "Containerfile", read(t, "../image/Containerfile"))
 	out, err := exec.CommandContext(t.Context(), buildah, "--storage-driver=vfs",
 		"--root="+t.TempDir(), "--runroot="+t.TempDir(),
 		"build", "--isolation=chroot", "-t", "oci:"+filepath.Join(folder, "image"),

@@ -91,9 +91,7 @@ func TestReleaseDryRun(t *testing.T) {
 		!strings.Contains(out, "is there already") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "CHANGELOG.md"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, folder, "CHANGELOG.md", "")
 	if out, err := run("scripts/release", "v0.1.1"); err == nil ||
 		!strings.Contains(out, "not committed") {
 		t.Errorf("%v: %s", err, out)

@@ -8,16 +8,14 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -90,17 +88,14 @@ func TestRollingUpdate(t *testing.T) {
 	etcd := etcdtest.Start(t)
 	file := kind(t, all, "ConfigMap").at(t, "data/serve.yaml").(string)
 	folder := t.TempDir()
-	path := filepath.Join(folder, "serve.yaml")
 	file = strings.NewReplacer("kubernetes://?namespace=ids", "etcd://"+etcd.Endpoint+"/ids", ":8080",
 		"127.0.0.1:0", "/var/lib/unalike/", folder+"/$-").Replace(file)
 	begin := func() *pod {
 		admin := proctest.FreePorts(t, 1)[0]
 		own := strings.NewReplacer(":8081", fmt.Sprintf("127.0.0.1:%d", admin), "/$",
 			fmt.Sprintf("/%d", admin)).Replace(file)
-		if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		args := []string{}
+		path := put(t, folder, "serve.yaml", own)
+		var args []string
 		for _, a := range deployment.at(t, "spec/template/spec/containers/0/args").([]any) {
 			args = append(args, strings.Replace(a.(string), "/etc/unalike/serve.yaml", path, 1))
 		}
@@ -217,13 +212,8 @@ func load(ctx context.Context, t *testing.T, work *sync.WaitGroup, url string) *
 // makeSecrets makes what a Secret has.
 func makeSecrets(t *testing.T, folder string) {
 	t.Helper()
-	pair := authority(t)
-	for name, text := range map[string]string{
-		"tls.crt": read(t, pair.Cert),
-		"tls.key": read(t, pair.Key), "token": "token-of-the-test-" + strconv.Itoa(os.Getpid()) + "\n",
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	pair := certtest.New(t).Issue(t)
+	put(t, folder, "tls.crt", read(t, pair.Cert))
+	put(t, folder, "tls.key", read(t, pair.Key))
+	put(t, folder, "token", "token-of-the-test\n")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -28,16 +29,13 @@ func TestUnits(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		copied := filepath.Join(t.TempDir(), filepath.Base(file))
 		text := read(t, file)
 		for _, line := range strings.Split(text, "\n") {
 			if command, ok := strings.CutPrefix(line, "ExecStart="); ok {
 				text = strings.Replace(text, strings.Fields(command)[0], "/bin/true", 1) // which is there
 			}
 		}
-		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		copied := put(t, t.TempDir(), filepath.Base(file), text)
 		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify",
 			copied).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v\n%s", file, err, out)
@@ -78,18 +76,12 @@ func TestUnitServes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	state := filepath.Join(folder, "unalike")
-	//nolint:gosec // another user reads it
-	if err := firstOf(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700),
-		os.Chown(state, user, user)); err != nil {
+	if err := errors.Join(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700), os.Chown(state, user, user)); err != nil { //nolint:gosec // another user reads it
 		t.Fatal(err)
 	}
-	config := filepath.Join(folder, "serve.yaml")
 	text := strings.Replace(read(t, filepath.Join(unitsIn, "serve.yaml")), "127.0.0.1:8081",
 		"127.0.0.1:0", 1)
-	//nolint:gosec // another user reads it
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	config := put(t, folder, "serve.yaml", text)
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{
 		Name: filepath.Join(folder, "notify"),
 		Net:  "unixgram",

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
@@ -158,7 +159,8 @@ func listen(t *testing.T, file string, more ...string) *service {
 // await waits until something is so of a service that does not end.
 func (s *service) await(t *testing.T, so func() bool) {
 	t.Helper()
-	if !s.Serves(t, so) {
+	proctest.Eventually(t, time.Minute, "the service serves", func() bool { return s.Ended() || so() })
+	if s.Ended() {
 		t.Fatal("the service ended before it served")
 	}
 }

@@ -20,7 +20,6 @@ import (
 
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 1 << 20
-	etcdtest.Main()
 	leaktest.Main(m)
 }
 

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -18,17 +19,11 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // connect returns a pool that is closed with the test.
 func connect(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
-	return over(tb, dsn, &sqlsegmenttest.Wire{})
-}
-
-// over is connect over a wire.
-func over(tb testing.TB, dsn string, w *sqlsegmenttest.Wire) *sql.DB {
-	tb.Helper()
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	config.DialFunc, config.Logger, config.MultiStatements = w.Dial, &mysql.NopLogger{}, true
+	config.Logger, config.MultiStatements = &mysql.NopLogger{}, true
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		tb.Fatal(err)
@@ -52,9 +47,9 @@ func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
 		SQL: connect(tb, s.DSN("")), Addr: s.Addr(),
-		Open: func(tb testing.TB, w *sqlsegmenttest.Wire, skip int64) sqlsegmenttest.Store {
+		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
-			own := over(tb, s.DSN(""), w)
+			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))
 			own.SetMaxOpenConns(1) // it suffices
 			st, err := newStore(&mysqldb.DB{Pool: own, Owned: true}, sqlsegment.Options{Skip: skip})
 			if err != nil {

@@ -20,7 +20,7 @@ func TestSuite(t *testing.T) {
 	for name, url := range map[string]string{"server": s.URL(), "pgbouncer": s.Bouncer(t)} {
 		t.Run(name, func(t *testing.T) {
 			segmenttest.Run(t, func(tb testing.TB) segment.Store {
-				return openStore(tb, url, &sqlsegmenttest.Wire{}, Options{})
+				return openStore(tb, url, Options{})
 			})
 		})
 	}
@@ -117,7 +117,7 @@ func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	if err != nil || !strings.Contains(strings.Join(st.Warnings(), "\n"), "UNLOGGED") {
 		t.Errorf("Tags: %v; Warnings: %v", err, st.Warnings())
 	}
-	required := openStore(t, s.URL(), &sqlsegmenttest.Wire{}, Options{RequireDurable: true})
+	required := openStore(t, s.URL(), Options{RequireDurable: true})
 	_, err = required.Tags(sqlsegmenttest.Within(t))
 	sqlsegmenttest.WantErr(t, "Tags with RequireDurable", err, segment.ErrInvalidConfig, "UNLOGGED")
 	d.Exec(t, "ALTER TABLE leaf_alloc SET LOGGED")
@@ -154,7 +154,7 @@ func checkLatin1(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	if _, err := connect(t, url).ExecContext(t.Context(), Schema("")); err != nil {
 		t.Fatal(err)
 	}
-	st := openStore(t, url, &sqlsegmenttest.Wire{}, Options{})
+	st := openStore(t, url, Options{})
 	const tag = `Größe \ 'x'`
 	if err := st.Create(t.Context(), segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
 		t.Fatal(err)

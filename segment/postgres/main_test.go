@@ -36,14 +36,13 @@ func start(tb testing.TB, args ...string) (*pgtest.Server, *sqlsegmenttest.Datab
 }
 
 // openStore returns a store with a pool of its own, which are closed with the test.
-func openStore(tb testing.TB, url string, w *sqlsegmenttest.Wire, o Options) *Store {
+func openStore(tb testing.TB, url string, o Options) *Store {
 	tb.Helper()
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	config.MaxConns = 1 // it suffices
-	config.ConnConfig.DialFunc = w.Dial
 	Prepare(config)
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
@@ -61,7 +60,7 @@ func openStore(tb testing.TB, url string, w *sqlsegmenttest.Wire, o Options) *St
 // with returns a store whose sessions have settings.
 func with(tb testing.TB, s *pgtest.Server, settings string) *Store {
 	tb.Helper()
-	return openStore(tb, s.URL()+settings, &sqlsegmenttest.Wire{}, Options{})
+	return openStore(tb, s.URL()+settings, Options{})
 }
 
 // database is a server as the tests that databases share have it.
@@ -69,9 +68,9 @@ func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
 		SQL: connect(tb, s.URL()), Addr: "127.0.0.1:" + s.Port,
-		Open: func(tb testing.TB, w *sqlsegmenttest.Wire, skip int64) sqlsegmenttest.Store {
+		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
-			return openStore(tb, s.URL(), w, Options{Skip: skip})
+			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})
 		},
 		Idle: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE" +
 			" state LIKE 'idle in transaction%'",

@@ -60,13 +60,7 @@ func checkConcurrent(tb testing.TB, open Open) {
 // checkUnknown: a tag that is not there is not made.
 func checkUnknown(tb testing.TB, open Open) {
 	s, tag := opened(tb, open), rand.Text()
-	_, err := s.Take(within(tb), tag, 0)
-	wantErr(tb, "Take", err, segment.ErrUnknownTag)
-	_, err = s.Take(within(tb), tag, 5)
-	wantErr(tb, "Take of 5", err, segment.ErrUnknownTag)
-	_, err = s.Tag(within(tb), tag)
-	wantErr(tb, "Tag", err, segment.ErrUnknownTag)
-	wantErr(tb, "Advance", s.Advance(within(tb), tag, 5), segment.ErrUnknownTag)
+	wantAll(tb, s, tag, segment.ErrUnknownTag)
 	wantErr(tb, "SetStep", s.SetStep(within(tb), tag, 5), segment.ErrUnknownTag)
 	if done, _ := s.GiveBack(within(tb), tag, segment.Range{First: 1, Last: 5}); done {
 		tb.Error("GiveBack to a tag that is not there was done")
@@ -78,10 +72,7 @@ func checkGiveBackLate(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
 	wantTake(tb, s, tag, 10, 1, 10)
 	wantTake(tb, opened(tb, open), tag, 10, 11, 20)
-	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done ||
-		err != nil {
-		tb.Errorf("GiveBack: %v, %v; want false", done, err)
-	}
+	wantBack(tb, s, tag, 4, 10, false)
 	wantTake(tb, s, tag, 10, 21, 30)
 }
 
@@ -89,27 +80,31 @@ func checkGiveBackLate(tb testing.TB, open Open) {
 func checkGiveBack(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 1, 10)
 	wantTake(tb, s, tag, 10, 1, 10)
-	for i, want := range []bool{true, false} {
-		if done, err := s.GiveBack(within(tb), tag, segment.Range{First: 4, Last: 10}); done != want ||
-			err != nil {
-			tb.Errorf("GiveBack %d: %v, %v; want %v", i+1, done, err, want)
-		}
-	}
+	wantBack(tb, s, tag, 4, 10, true)
+	wantBack(tb, s, tag, 4, 10, false)
 	wantTake(tb, opened(tb, open), tag, 10, 4, 13)
+}
+
+// wantBack gives back the numbers from first to last, which is done or not.
+func wantBack(tb testing.TB, s segment.Store, tag string, first, last int64, want bool) {
+	tb.Helper()
+	done, err := s.GiveBack(within(tb), tag, segment.Range{First: first, Last: last})
+	if done != want || err != nil {
+		tb.Errorf("GiveBack of %d to %d: %v, %v; want %v", first, last, done, err, want)
+	}
 }
 
 // checkAdvance: numbers go up only.
 func checkAdvance(tb testing.TB, open Open) {
 	s, tag := made(tb, open, 100, 10)
-	for to, want := range map[int64]error{99: segment.ErrInvalidConfig, 0: segment.ErrInvalidConfig} {
-		wantErr(tb, "Advance down", s.Advance(within(tb), tag, to), want)
+	for _, to := range []int64{99, 0} {
+		wantErr(tb, "Advance down", s.Advance(within(tb), tag, to), segment.ErrInvalidConfig)
 	}
 	wantTake(tb, s, tag, 10, 100, 109)
-	if err := s.Advance(within(tb), tag, 110); err != nil {
-		tb.Errorf("Advance to where it is: %v", err)
-	}
-	if err := s.Advance(within(tb), tag, 5000); err != nil {
-		tb.Errorf("Advance: %v", err)
+	for _, to := range []int64{110, 5000} { // the first is where it is
+		if err := s.Advance(within(tb), tag, to); err != nil {
+			tb.Errorf("Advance to %d: %v", to, err)
+		}
 	}
 	wantTake(tb, opened(tb, open), tag, 10, 5000, 5009)
 }
@@ -126,22 +121,24 @@ func checkTags(tb testing.TB, open Open) {
 	if !slices.IsSortedFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) }) {
 		tb.Errorf("Tags are not in the order of their names: %v", all)
 	}
-	for _, want := range []segment.Tag{
-		{Name: tag, Next: 17, Step: 10},
-		{Name: other, Next: 8, Step: 20},
+	for name, want := range map[string]segment.Tag{
+		tag: {Next: 17, Step: 10}, other: {Next: 8, Step: 20},
 	} {
-		if got, err := s.Tag(within(tb), want.Name); err != nil || got.Name != want.Name ||
-			got.Next != want.Next || got.Step != want.Step {
-			tb.Errorf("Tag = %+v, %v; want %+v", got, err, want)
+		got, err := s.Tag(within(tb), name)
+		if err != nil {
+			tb.Errorf("Tag: %v", err)
 		}
-		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == want.Name })
+		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == name })
 		if i < 0 {
-			tb.Errorf("Tags lacks %q", want.Name)
-			continue
+			tb.Fatalf("Tags lacks %q", name)
 		}
-		if got := all[i]; got.Next != want.Next || got.Step != want.Step ||
-			got.Description != "made by a test" {
-			tb.Errorf("Tags has %+v; want %+v", got, want)
+		if all[i].Description != "made by a test" {
+			tb.Errorf("Tags has %+v", all[i])
+		}
+		for _, t := range []segment.Tag{got, all[i]} {
+			if t.Name != name || t.Next != want.Next || t.Step != want.Step {
+				tb.Errorf("of %q there is %+v; want %+v", name, t, want)
+			}
 		}
 	}
 }
@@ -177,10 +174,7 @@ func checkExhausted(tb testing.TB, open Open) {
 			tb.Errorf("it gave %v", r)
 		}
 	}
-	if done, err := s.GiveBack(within(tb), tag, segment.Range{First: last, Last: last}); !done ||
-		err != nil {
-		tb.Errorf("GiveBack of the last number: %v, %v", done, err)
-	}
+	wantBack(tb, s, tag, last, last, true)
 	wantTake(tb, s, tag, 0, last, last)
 }
 
@@ -257,13 +251,22 @@ func checkClosed(tb testing.TB, open Open) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		tb.Errorf("Close: %v", err)
 	}
-	_, err := s.Take(within(tb), tag, 1)
-	wantErr(tb, "Take", err, segment.ErrClosed)
-	_, err = s.GiveBack(within(tb), tag, segment.Range{First: 1, Last: 1})
+	wantAll(tb, s, tag, segment.ErrClosed)
+	_, err := s.GiveBack(within(tb), tag, segment.Range{First: 1, Last: 1})
 	wantErr(tb, "GiveBack", err, segment.ErrClosed)
 	_, err = s.Tags(within(tb))
 	wantErr(tb, "Tags", err, segment.ErrClosed)
-	_, err = s.Tag(within(tb), tag)
-	wantErr(tb, "Tag", err, segment.ErrClosed)
-	wantErr(tb, "Advance", s.Advance(within(tb), tag, 5), segment.ErrClosed)
+}
+
+// wantAll checks what the errors of calls that name a tag wrap.
+func wantAll(tb testing.TB, s segment.Store, tag string, want error) {
+	tb.Helper()
+	_, own := s.Take(within(tb), tag, 0)
+	_, take := s.Take(within(tb), tag, 5)
+	_, got := s.Tag(within(tb), tag)
+	for what, err := range map[string]error{
+		"Take": own, "Take of 5": take, "Tag": got, "Advance": s.Advance(within(tb), tag, 5),
+	} {
+		wantErr(tb, what, err, want)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -81,22 +80,13 @@ func TestFake(t *testing.T) {
 
 // The fakes that are broken, one way each.
 type (
-	torn       struct{ *client } // reads and writes are two steps
-	ownStep    struct{ *client } // a step of 0 is 1
-	making2    struct{ *client } // unknown tags are made
-	generous   struct{ *client } // everything is taken back
-	stingy     struct{ *client } // nothing is taken back
-	falling    struct{ *client } // Advance goes down
-	unsorted   struct{ *client }
-	outdated   struct{ *client } // Tag is that of the beginning
-	replacing  struct{ *client } // Create replaces
-	deaf       struct{ *client } // SetStep does nothing
-	wrapping   struct{ *client } // the end is not noticed
-	cut        struct{ *client } // the last numbers are not handed out
-	shared     struct{ *client } // all tags are one
-	careless   struct{ *client } // arguments are not checked
-	persistent struct{ *client } // contexts do not matter
-	open       struct{ *client } // Close does nothing
+	torn      struct{ *client } // reads and writes are two steps
+	generous  struct{ *client } // everything is taken back
+	falling   struct{ *client } // Advance goes down
+	replacing struct{ *client } // Create replaces
+	wrapping  struct{ *client } // the end is not noticed
+	shared    struct{ *client } // all tags are one
+	careless  struct{ *client } // arguments are not checked
 )
 
 func (s torn) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
@@ -110,39 +100,14 @@ func (s torn) Take(ctx context.Context, tag string, step int64) (segment.Range, 
 	return segment.Range{First: all[i].Next, Last: all[i].Next + r.Len() - 1}, err
 }
 
-func (s ownStep) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	return s.client.Take(ctx, tag, cmp.Or(step, 1))
-}
-
-func (s making2) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	r, err := s.client.Take(ctx, tag, step)
-	if errors.Is(err, segment.ErrUnknownTag) {
-		return segment.Range{First: 1, Last: 1}, nil
-	}
-	return r, err
-}
-
 func (s generous) GiveBack(_ context.Context, tag string, unused segment.Range) (bool, error) {
 	s.Set(tag, unused.First)
 	return true, nil
 }
-func (s stingy) GiveBack(context.Context, string, segment.Range) (bool, error) { return false, nil }
 
 func (s falling) Advance(_ context.Context, tag string, to int64) error {
 	s.Set(tag, to)
 	return nil
-}
-
-func (s unsorted) Tags(ctx context.Context) ([]segment.Tag, error) {
-	all, err := s.client.Tags(ctx)
-	slices.Reverse(all)
-	return all, err
-}
-
-func (s outdated) Tag(ctx context.Context, tag string) (segment.Tag, error) {
-	t, err := s.client.Tag(ctx, tag)
-	t.Next = 1
-	return t, err
 }
 
 func (s replacing) Create(ctx context.Context, t segment.Tag) error {
@@ -152,7 +117,6 @@ func (s replacing) Create(ctx context.Context, t segment.Tag) error {
 	}
 	return nil
 }
-func (s deaf) SetStep(context.Context, string, int64) error { return nil }
 
 func (s wrapping) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	r, err := s.client.Take(ctx, tag, step)
@@ -160,21 +124,6 @@ func (s wrapping) Take(ctx context.Context, tag string, step int64) (segment.Ran
 		return segment.Range{First: math.MinInt64, Last: math.MinInt64 + 9}, nil
 	}
 	return r, err
-}
-
-func (s cut) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	r, err := s.client.Take(ctx, tag, step)
-	if err == nil && step > 0 && r.Len() < step {
-		return segment.Range{}, fmt.Errorf("%w", segment.ErrExhausted)
-	}
-	return r, err
-}
-
-func (s shared) Create(ctx context.Context, t segment.Tag) error {
-	err := s.client.Create(ctx, t)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return err
 }
 
 func (s shared) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
@@ -192,11 +141,6 @@ func (s careless) Take(ctx context.Context, tag string, step int64) (segment.Ran
 	return s.client.Take(ctx, tag, step)
 }
 
-func (s persistent) Take(_ context.Context, tag string, step int64) (segment.Range, error) {
-	return s.client.Take(context.Background(), tag, step)
-}
-func (s open) Close() error { return nil }
-
 // TestSuite: each fake that is broken fails its case.
 func TestSuite(t *testing.T) {
 	for _, tc := range []struct {
@@ -204,22 +148,13 @@ func TestSuite(t *testing.T) {
 		broken func(c *client) segment.Store
 	}{
 		{"Concurrent", func(c *client) segment.Store { return torn{c} }},
-		{"Take", func(c *client) segment.Store { return ownStep{c} }},
-		{"Unknown", func(c *client) segment.Store { return making2{c} }},
 		{"GiveBackLate", func(c *client) segment.Store { return generous{c} }},
 		{"GiveBack", func(c *client) segment.Store { return generous{c} }},
-		{"GiveBack", func(c *client) segment.Store { return stingy{c} }},
 		{"Advance", func(c *client) segment.Store { return falling{c} }},
-		{"Tags", func(c *client) segment.Store { return unsorted{c} }},
-		{"Tags", func(c *client) segment.Store { return outdated{c} }},
 		{"CreateTwice", func(c *client) segment.Store { return replacing{c} }},
-		{"SetStep", func(c *client) segment.Store { return deaf{c} }},
 		{"Exhausted", func(c *client) segment.Store { return wrapping{c} }},
-		{"Exhausted", func(c *client) segment.Store { return cut{c} }},
 		{"Apart", func(c *client) segment.Store { return shared{c} }},
 		{"Invalid", func(c *client) segment.Store { return careless{c} }},
-		{"Cancelled", func(c *client) segment.Store { return persistent{c} }},
-		{"Closed", func(c *client) segment.Store { return open{c} }},
 	} {
 		i := slices.IndexFunc(cases, func(c check) bool { return c.name == tc.caught })
 		f := NewFake()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -68,12 +67,12 @@ func failedBack(t *testing.T, d *Database) {
 // skipped is about the option that adds to every tag, once for all programs.
 func skipped(t *testing.T, d *Database) {
 	d.Exec(t, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('skipped', 1, 10)", away)
-	a, b, refusing := d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 5000), d.Store(t)
+	a, b, refusing := d.Open(t, d.Addr, 5000), d.Open(t, d.Addr, 5000), d.Store(t)
 	WantRefused(t, refusing, "skipped", segment.ErrStoreChanged, "")
 	WantTake(t, a, "skipped", 5001)
 	WantTake(t, b, "skipped", 5011)
 	WantTake(t, refusing, "skipped", 5021) // it learns of it
-	WantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 5031)
+	WantTake(t, d.Open(t, d.Addr, 5000), "skipped", 5031)
 }
 
 // Promoted is called with a program's wire, which leads to the first server. Promote ends that and
@@ -81,24 +80,15 @@ func skipped(t *testing.T, d *Database) {
 // program notices, and goes on when somebody has advanced the tag.
 func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 	d.Create(t, "promoted", 1)
-	w := (&Wire{}).To(d.Addr)
-	s, err := segment.New(Within(t), d.Open(t, w, 0), "promoted", segment.Config{MaxStep: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(Within(t))
-	rising := &numbertest.Rising{Sequence: s}
+	store, p := d.behind(t)
+	r := takes(t, store, "promoted")
 	cut()
-	rising.Want(t, 25)
+	r.want(t, 25)
 	there := promote()
-	w.To(there.Addr)
-	WantErr(t, "Next on a replica that was promoted", rising.Refusal(t), segment.ErrStoreChanged, "")
+	p.Lead(there.Addr)
+	WantErr(t, "Next on a replica that was promoted", r.refusal(t), segment.ErrStoreChanged, "")
 	WantRefused(t, there.Store(t), "promoted", segment.ErrStoreChanged, "")
-	advance(t, there, "promoted", rising.Used+100)
-	streamtest.Eventually(t, "it goes on", func() bool { return rising.Next(t) == nil })
-	if rising.Used < 100 {
-		t.Errorf("it goes on with %d", rising.Used)
-	}
+	r.wantAbove(t, there, "promoted", r.last+100)
 }
 
 // setBack sets the row of a tag back, as restoring a dump does, to above what one sequence has and
@@ -106,24 +96,69 @@ func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 // taken until somebody has advanced the tag.
 func setBack(t *testing.T, d *Database) {
 	store := d.Create(t, "back", 1)
-	var low, high numbertest.Rising
-	for _, r := range []*numbertest.Rising{&low, &high} {
-		s, err := segment.New(Within(t), store, "back", segment.Config{MaxStep: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close(Within(t))
-		r.Sequence = s
-	}
-	high.Want(t, 100)
+	low, high := takes(t, store, "back"), takes(t, store, "back")
+	high.want(t, 100)
 	d.Exec(t, "UPDATE leaf_alloc SET max_id = 60 WHERE biz_tag = 'back'")
-	WantErr(t, "Next", low.Refusal(t), segment.ErrWentBack, "")
+	WantErr(t, "Next", low.refusal(t), segment.ErrWentBack, "")
 	if n := d.Next(t, "back"); n > 80 {
 		t.Errorf("max_id is %d; want that after one attempt of each", n)
 	}
-	advance(t, d, "back", 5000)
-	streamtest.Eventually(t, "it goes on", func() bool { return low.Next(t) == nil })
-	if low.Used < 5000 {
-		t.Errorf("it goes on with %d", low.Used)
+	low.wantAbove(t, d, "back", 5000)
+}
+
+// taker takes the numbers of a sequence one by one, and sees to it that they rise.
+type taker struct {
+	*segment.Sequence
+	last int64
+}
+
+// takes returns a taker of a tag that ends with the test.
+func takes(t *testing.T, store segment.Store, tag string) *taker {
+	t.Helper()
+	s, err := segment.New(Within(t), store, tag, segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(Within(t)) })
+	return &taker{Sequence: s}
+}
+
+// next takes a number and returns why there is none.
+func (r *taker) next(t *testing.T) error {
+	t.Helper()
+	n, err := r.Next()
+	if err == nil && n <= r.last {
+		t.Fatalf("after %d came %d", r.last, n)
+	}
+	r.last = max(r.last, n)
+	return err
+}
+
+// want takes so many numbers.
+func (r *taker) want(t *testing.T, count int) {
+	t.Helper()
+	for range count {
+		if err := r.next(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refusal takes numbers until there is none, and returns why. Nil: they go on up to 1000.
+func (r *taker) refusal(t *testing.T) (err error) {
+	t.Helper()
+	for err == nil && r.last < 1000 {
+		err = r.next(t)
+	}
+	return err
+}
+
+// wantAbove advances the tag, and wants numbers from there on.
+func (r *taker) wantAbove(t *testing.T, d *Database, tag string, to int64) {
+	t.Helper()
+	advance(t, d, tag, to)
+	streamtest.Eventually(t, "it goes on", func() bool { return r.next(t) == nil })
+	if r.last < to {
+		t.Errorf("it goes on with %d", r.last)
 	}
 }

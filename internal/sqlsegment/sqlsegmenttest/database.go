@@ -1,3 +1,5 @@
+// Package sqlsegmenttest has the tests that stores of segments in SQL databases share, on real
+// servers.
 package sqlsegmenttest
 
 import (
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -27,9 +30,9 @@ type Server interface {
 
 // Database is a server and how to use it.
 type Database struct {
-	// Open returns a store with one connection of its own over a wire; skip is that of its options.
+	// Open returns a store with one connection of its own to an address; skip is that of its options.
 	// It is closed with the test.
-	Open func(tb testing.TB, w *Wire, skip int64) Store
+	Open func(tb testing.TB, addr string, skip int64) Store
 	SQL  *sql.DB // statements of tests; the table is there
 	Addr string
 	// Idle is a statement that ends the connections that wait for a client within a transaction.
@@ -79,7 +82,14 @@ func (d *Database) Next(tb testing.TB, tag string) int64 {
 // Store opens a store that adds nothing to tags.
 func (d *Database) Store(tb testing.TB) Store {
 	tb.Helper()
-	return d.Open(tb, &Wire{}, 0)
+	return d.Open(tb, d.Addr, 0)
+}
+
+// behind opens a store behind a proxy.
+func (d *Database) behind(tb testing.TB) (Store, *proxytest.Proxy) {
+	tb.Helper()
+	p := proxytest.Start(tb, d.Addr)
+	return d.Open(tb, p.Addr, 0), p
 }
 
 // Create makes a tag that begins at next, with a step of 10, and returns the store with which it

@@ -39,7 +39,7 @@ func damaged(t *testing.T, d *Database) {
 	// What is skipped after a failover does not hide what is wrong.
 	set("max_id")(t, "negative", -5)
 	d.Exec(t, away)
-	s := d.Open(t, &Wire{}, 5000)
+	s := d.Open(t, d.Addr, 5000)
 	if err := take(Within(t), s, "whole", 10); err != nil {
 		t.Error(err)
 	}

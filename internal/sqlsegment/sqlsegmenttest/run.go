@@ -42,8 +42,7 @@ func Run(t *testing.T, d *Database, server Server) {
 // roundTrips counts what calls are on the wire: a take is one, also of the tag's own step.
 func roundTrips(t *testing.T, d *Database) {
 	d.Create(t, "trips", 1)
-	w := &Wire{}
-	s := d.Open(t, w, 0)
+	s, p := d.behind(t)
 	if _, err := s.Tags(Within(t)); err != nil { // connects
 		t.Fatal(err)
 	}
@@ -65,11 +64,11 @@ func roundTrips(t *testing.T, d *Database) {
 		"Tag":        {1, func(ctx context.Context) error { _, err := s.Tag(ctx, "trips"); return err }},
 		"AdvanceAll": {4, func(ctx context.Context) error { return s.AdvanceAll(ctx, 1) }},
 	} {
-		w.Trips()
+		p.Trips()
 		if err := call.do(Within(t)); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if n := w.Trips(); n > call.most {
+		if n := p.Trips(); n > call.most {
 			t.Errorf("%s is %d round trips; want %d at most", what, n, call.most)
 		}
 	}
@@ -117,11 +116,11 @@ func allTags(t *testing.T, d *Database) {
 	WantTake(t, running, "every1", 1)
 	d.Exec(t, "UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'every19'", elsewhere("every0"), away)
 	WantRefused(t, running, "every1", segment.ErrStoreChanged, "")
-	w := &Wire{}
-	if err := d.Open(t, w, 0).AdvanceAll(Within(t), 500); err != nil {
+	s, p := d.behind(t)
+	if err := s.AdvanceAll(Within(t), 500); err != nil {
 		t.Fatal(err)
 	}
-	if n := w.Trips(); n > 10 {
+	if n := p.Trips(); n > 10 {
 		t.Errorf("raising all tags is %d round trips, with connecting", n)
 	}
 	WantTake(t, running, "every1", 511)
@@ -156,8 +155,7 @@ func misfits(t *testing.T, d *Database) {
 // and then the first one arrives.
 func delayedReturn(t *testing.T, d *Database) {
 	other := d.Create(t, "aba", 1)
-	p := proxytest.Start(t, d.Addr)
-	s := d.Open(t, (&Wire{}).To(p.Addr), 0)
+	s, p := d.behind(t)
 	WantTake(t, s, "aba", 1)
 	held := proxytest.NewHeld(func(request []byte) bool {
 		return bytes.Contains(request, []byte("UPDATE")) && bytes.Contains(request, []byte("max_id = 11"))

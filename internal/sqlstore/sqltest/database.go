@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -149,13 +148,3 @@ func (l *Link) Before(n int, act func()) (acted func() bool) {
 
 // newName returns the name of a new namespace, which needs no quotes within quotes.
 func newName() string { return rand.Text() }
-
-// wantQuarantined checks that a call was refused because writes were lost, or has got a window
-// that opens when all that may be lost are over.
-func wantQuarantined(t *testing.T, what string, got coord.Grant, err error) {
-	t.Helper()
-	later := drivertest.TickNow() + sqlstore.MaxHorizon.Milliseconds()/2
-	if !errors.Is(err, coord.ErrQuarantined) && (err != nil || got.NotBefore < later) {
-		t.Errorf("%s: %v, %v; want %v", what, got, err, coord.ErrQuarantined)
-	}
-}

@@ -6,45 +6,52 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 )
+
+// granted returns a coordinator of a new namespace, and a grant that it has.
+func granted(t *testing.T, d *Database) (ns string, c *protocol.Coordinator, g coord.Grant) {
+	t.Helper()
+	ns = newName()
+	c, _ = d.New(t, ns)
+	return ns, c, drivertest.MustAcquire(t, c, drivertest.Request(1))
+}
 
 // fresh is a grant as a process has it that was started again.
 func fresh(g coord.Grant) coord.Grant { g.Handle = nil; return g }
 
-// Lineage has a namespace settled on another server, so that it may lack writes: newcomers
-// and holders notice that, whether or not they have seen it before.
-func Lineage(t *testing.T, d *Database) {
+// renew extends a window by a second.
+func renew(t *testing.T, c coord.Coordinator, g coord.Grant) (coord.Grant, error) {
 	t.Helper()
-	for _, name := range []string{"newcomer", "again", "holder"} {
-		ns := newName()
-		c, _ := d.New(t, ns)
-		g := drivertest.MustAcquire(t, c, drivertest.Request(8))
-		d.Exec(t, "UPDATE unalike_namespaces SET lineage = 'elsewhere' WHERE namespace = '%s'", ns)
-		other, _ := d.New(t, ns)
-		var r coord.Grant
-		var err error
-		switch name {
-		case "newcomer":
-			r, err = other.Acquire(drivertest.Within(t), drivertest.Request(8))
-		case "again":
-			r, err = other.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
-		default:
-			r, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-		}
-		wantQuarantined(t, name+" on another server", r, err)
-		wantLoss(t, c)
-		if d.Int(t, "SELECT COUNT(*) FROM unalike_namespaces WHERE namespace = '%s' AND lineage <> "+
-			"'elsewhere'", ns) != 1 {
-			t.Errorf("%s: the lineage was not settled", name)
-		}
+	return c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+}
+
+// mustRenew is renew for who gets no more and no less.
+func mustRenew(t *testing.T, c coord.Coordinator, g coord.Grant) coord.Grant {
+	t.Helper()
+	r, err := renew(t, c, g)
+	if err != nil || r.NotAfter != g.NotAfter+1000 {
+		t.Fatalf("Renew of %v: %v, %v", g, r, err)
+	}
+	return r
+}
+
+// wantQuarantined checks that a call was refused because writes were lost, or has got a window
+// that opens when all that may be lost are over.
+func wantQuarantined(t *testing.T, what string, got coord.Grant, err error) {
+	t.Helper()
+	later := drivertest.TickNow() + sqlstore.MaxHorizon.Milliseconds()/2
+	if !errors.Is(err, coord.ErrQuarantined) && (err != nil || got.NotBefore < later) {
+		t.Errorf("%s: %v, %v; want %v", what, got, err, coord.ErrQuarantined)
 	}
 }
 
-// wantLoss checks that a loss is on record.
-func wantLoss(t *testing.T, c coord.Admin) {
+// wantLoss checks whether a loss is on record.
+func wantLoss(t *testing.T, c coord.Admin, want bool) {
 	t.Helper()
-	if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
-		t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
+	if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() == want {
+		t.Errorf("Inspect: %+v, %v; want a loss on record: %t", n, err, want)
 	}
 }
 
@@ -53,9 +60,7 @@ func wantLoss(t *testing.T, c coord.Admin) {
 func Missing(t *testing.T, d *Database) {
 	t.Helper()
 	for _, which := range []string{"AND worker = 0", "AND worker = 7", ""} {
-		ns := newName()
-		c, _ := d.New(t, ns)
-		g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+		ns, c, g := granted(t, d)
 		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
 		newcomer, _ := d.New(t, ns)
 		r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
@@ -64,19 +69,17 @@ func Missing(t *testing.T, d *Database) {
 			ns); n != drivertest.Capacity {
 			t.Errorf("there are %d rows after those %q were deleted", n, which)
 		}
-		if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
+		if r, err := renew(t, c, g); err == nil {
 			t.Errorf("Renew of %v, which may be lost: %v", g, r)
 		}
 	}
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	ns, _, g := granted(t, d)
 	d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
 	again, _ := d.New(t, ns)
-	if r, err := again.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil {
+	if r, err := renew(t, again, fresh(g)); err == nil {
 		t.Errorf("Renew of %v, whose row is gone: %v", g, r)
 	}
-	wantLoss(t, again)
+	wantLoss(t, again, true)
 	d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
 	newcomer, _ := d.New(t, ns)
 	_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
@@ -87,21 +90,16 @@ func Missing(t *testing.T, d *Database) {
 // knows: stamps tell the two apart.
 func ComeAgain(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	d.Exec(t, "CREATE TABLE dump_%s AS SELECT * FROM unalike_slots WHERE namespace = '%s'", ns, ns)
+	ns, c, g := granted(t, d)
+	restore := d.dump(t, ns)
 	known, err := c.Renew(drivertest.Within(t), g, g.NotAfter+9000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s'", ns)
-	d.Exec(t, "INSERT INTO unalike_slots SELECT * FROM dump_%s", ns)
+	restore()
 	other, _ := d.New(t, ns)
-	if _, err := other.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err != nil {
-		t.Fatal(err)
-	}
-	r, err := c.Renew(drivertest.Within(t), known, known.NotAfter+1000)
+	mustRenew(t, other, fresh(g))
+	r, err := renew(t, c, known)
 	wantQuarantined(t, "Renew of what a dump has undone", r, err)
 }
 
@@ -109,12 +107,10 @@ func ComeAgain(t *testing.T, d *Database) {
 // overwritten by who has read it before.
 func Edited(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	ns, c, g := granted(t, d)
 	d.Exec(t, "UPDATE unalike_slots SET record = '{' WHERE namespace = '%s' AND worker = 0", ns)
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); !errors.Is(err,
-		coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+	if r, err := renew(t, c, g); !errors.Is(err, coord.ErrInvalid) ||
+		errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew of a damaged slot: %v, %v; want %v", r, err, coord.ErrInvalid)
 	}
 	if s := d.Text(t, "SELECT record FROM unalike_slots WHERE namespace = '%s' AND worker = 0",
@@ -127,32 +123,26 @@ func Edited(t *testing.T, d *Database) {
 // again, if nobody else comes.
 func Formatless(t *testing.T, d *Database) {
 	t.Helper()
-	c, _ := d.New(t, newName())
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	_, c, g := granted(t, d)
 	d.Exec(t, "TRUNCATE TABLE unalike_format")
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil ||
-		errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+	if r, err := renew(t, c, g); err == nil || coord.Permanent(err) {
 		t.Errorf("Renew with tables that are half made: %v, %v; want an error that may pass", r, err)
 	}
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
-		r.NotAfter != g.NotAfter+1000 {
-		t.Errorf("the next Renew: %v, %v", r, err)
-	}
+	mustRenew(t, c, g)
 }
 
 // Dropped drops all tables: they are made again, with a floor, by whoever knows that there was
 // something.
 func Dropped(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	d.Exec(t, "DROP VIEW unalike_workers")
-	for _, table := range []string{"namespaces", "slots", "format"} {
-		d.Exec(t, "DROP TABLE unalike_%s", table)
+	ns, c, g := granted(t, d)
+	for _, what := range []string{
+		"VIEW unalike_workers", "TABLE unalike_namespaces", "TABLE unalike_slots",
+		"TABLE unalike_format", "SEQUENCE unalike_tickets",
+	} {
+		d.Exec(t, "DROP %s", what)
 	}
-	d.Exec(t, "DROP SEQUENCE unalike_tickets")
-	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
+	if r, err := renew(t, c, g); err == nil {
 		t.Errorf("Renew of %v, whose tables are gone: %v", g, r)
 	}
 	r, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
@@ -160,4 +150,33 @@ func Dropped(t *testing.T, d *Database) {
 	newcomer, _ := d.New(t, ns)
 	r, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wantQuarantined(t, "Acquire of a newcomer", r, err)
+}
+
+// Races has two of three changes of slots rolled back, as the server does with what is in
+// another one's way: all calls succeed. Trigger makes a trigger on unalike_slots for that, and
+// counts with the sequence races.
+func Races(t *testing.T, d *Database, trigger ...string) {
+	t.Helper()
+	c, _ := d.New(t, newName())
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append([]string{"CREATE SEQUENCE races"}, trigger...) {
+		d.Exec(t, "%s", s)
+	}
+	for range 4 {
+		req := drivertest.Request(drivertest.Capacity)
+		req.Identity = "pod"
+		r := mustRenew(t, c, drivertest.MustAcquire(t, c, req))
+		if err := c.Release(drivertest.Within(t), r, r.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if drawn := d.Int(t, "SELECT "+d.Next, "races"); drawn < 3*4*3 {
+		t.Errorf("there were %d changes; want 3 for each that was done", drawn)
+	}
+	if slots, err := c.List(drivertest.Within(t)); err != nil || len(slots) != 1 ||
+		slots[0].Generation != 4 {
+		t.Errorf("List: %+v, %v; want the fourth generation of one slot", slots, err)
+	}
 }

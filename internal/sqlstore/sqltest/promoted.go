@@ -1,10 +1,14 @@
 package sqltest
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -30,8 +34,7 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 		return err == nil && n == 1
 	})
 	early, _ := s.New(t, ns)
-	if r, err := early.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil ||
-		coord.Permanent(err) {
+	if r, err := renew(t, early, fresh(g)); err == nil || coord.Permanent(err) {
 		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
 	}
 
@@ -47,16 +50,89 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
 	r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wantQuarantined(t, "Acquire", r, err)
-	r, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+	r, err = renew(t, c, g)
 	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
 	stranger, _ := s.New(t, ns)
-	r, err = stranger.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
+	r, err = renew(t, stranger, fresh(g))
 	wantQuarantined(t, "Renew of a process that was started again", r, err)
-	if r, err := stranger.Renew(drivertest.Within(t), fresh(lost), lost.NotAfter+1000); err == nil &&
-		r.NotBefore < lost.NotAfter {
+	if r, err := renew(t, stranger, fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {
 		t.Errorf("Renew of a grant that the standby does not have: %v", r)
 	}
-	if n, err := newcomer.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
-		t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
+	wantLoss(t, newcomer, true)
+}
+
+// Server is one whose data folder can be copied.
+type Server interface {
+	Kill()
+	Restart(tb testing.TB)
+}
+
+// RolledBack puts a server back to an earlier state of all its files, with the namespace as it
+// is: that others have written is noticed, too, because nobody knows what else there was.
+func RolledBack(t *testing.T, d *Database, s Server, dir string) {
+	t.Helper()
+	backup := filepath.Join(filepath.Dir(dir), "backup")
+	_, c, g := granted(t, d)
+	seen := func() bool { // the coordinator knows what is written
+		_, err := c.Inspect(drivertest.Within(t))
+		return err == nil
+	}
+	copied := func(from, to string) {
+		t.Helper()
+		s.Kill()
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+		proctest.Copy(t, from, to)
+		s.Restart(t)
+		streamtest.Eventually(t, "all are connected again", func() bool {
+			return seen() && d.SQL.PingContext(t.Context()) == nil
+		})
+	}
+	copied(dir, backup)
+	d.Exec(t, "CREATE TABLE others (n int)")
+	for range 20 {
+		d.Exec(t, "INSERT INTO others VALUES (1)")
+	}
+	if !seen() {
+		t.Fatal("the server is away")
+	}
+	copied(backup, dir)
+	r, err := renew(t, c, g)
+	wantQuarantined(t, "Renew after a server was put back", r, err)
+}
+
+// Rebuilt rewrites the tables, which takes them away from everybody for a moment, again and
+// again while a holder renews: it waits, goes on, and nothing is taken for a loss.
+func Rebuilt(t *testing.T, d *Database, statements ...string) {
+	t.Helper()
+	_, c, g := granted(t, d)
+	stop, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		for stop.Err() == nil {
+			r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1)
+			switch {
+			case err == nil:
+				g = r
+			case coord.Permanent(err): // otherwise a holder tries again
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	for range 5 {
+		for _, s := range statements {
+			d.Exec(t, "%s", s)
+		}
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	wantLoss(t, c, false)
+	if again := mustRenew(t, c, g); again.Generation != g.Generation {
+		t.Errorf("%v became %v", g, again)
 	}
 }

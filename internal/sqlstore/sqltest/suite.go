@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 // Run runs the tests that need nothing but a database.
@@ -19,7 +20,6 @@ func Run(t *testing.T, d *Database) {
 		name string
 		run  func(*testing.T, *Database)
 	}{
-		{"Lineage", Lineage},
 		{"Missing", Missing},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},
@@ -53,10 +53,7 @@ func Trips(t *testing.T, d *Database) {
 	}
 	g := drivertest.MustAcquire(t, c, req)
 	wantTrips("Acquire", 3)
-	g, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g = mustRenew(t, c, g)
 	wantTrips("Renew", 1)
 	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
 		t.Fatal(err)
@@ -72,57 +69,46 @@ func Trips(t *testing.T, d *Database) {
 // Format checks that tables are left alone which another version has made.
 func Format(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	refused := func(t *testing.T, acquire, renew string) {
+	ns, _, g := granted(t, d)
+	refused := func(acquire, renewal string, change, undo []string) {
 		t.Helper()
+		for _, s := range change {
+			d.Exec(t, "%s", s)
+		}
 		newcomer, _ := d.New(t, ns)
 		_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 		drivertest.WantInvalid(t, "Acquire with other tables", err, acquire, "format 2")
-		_, err = newcomer.Renew(drivertest.Within(t), fresh(g), g.NotAfter)
-		drivertest.WantInvalid(t, "Renew with other tables", err, renew)
+		_, err = renew(t, newcomer, fresh(g))
+		drivertest.WantInvalid(t, "Renew with other tables", err, renewal)
+		for _, s := range undo {
+			d.Exec(t, "%s", s)
+		}
 	}
-	t.Run("newer", func(t *testing.T) {
-		d.Exec(t, "INSERT INTO unalike_format (version) VALUES (3)")
-		defer d.Exec(t, "DELETE FROM unalike_format WHERE version = 3")
-		refused(t, "format 3", "format 3")
-	})
-	t.Run("older", func(t *testing.T) {
-		d.Exec(t, "UPDATE unalike_format SET version = 1")
-		d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN identity TO gone")
-		defer d.Exec(t, "UPDATE unalike_format SET version = 2")
-		defer d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN gone TO identity")
-		refused(t, "other columns than those of format 2", "format 1")
-	})
+	refused("format 3", "format 3", []string{"INSERT INTO unalike_format (version) VALUES (3)"},
+		[]string{"DELETE FROM unalike_format WHERE version = 3"})
+	const rename = "ALTER TABLE unalike_slots RENAME COLUMN "
+	refused("other columns than those of format 2", "format 1",
+		[]string{"UPDATE unalike_format SET version = 1", rename + "identity TO gone"},
+		[]string{rename + "gone TO identity", "UPDATE unalike_format SET version = 2"})
 }
 
 // Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
-// other, and that what is wrong with a prefix is said.
+// other.
 func Prefix(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
-	for _, other := range []string{ns, newName()} {
-		c, _ := d.New(t, other)
-		if g := drivertest.MustAcquire(t, c, drivertest.Request(1)); g.Generation != 1 {
+	for _, place := range [][2]string{
+		{ns, sqlstore.DefaultPrefix}, {newName(), sqlstore.DefaultPrefix}, {ns, "other_"},
+	} {
+		c, err := newWith(d, place[0], place[1])
+		g := drivertest.MustAcquire(t, drivertest.Closing(t, c, err), drivertest.Request(1))
+		if g.Generation != 1 {
 			t.Errorf("in a new namespace, %v was granted", g)
 		}
 	}
 	if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0",
 		ns); n != 1 {
 		t.Errorf("%d slots of namespace %s were written", n, ns)
-	}
-	c, err := newWith(d, ns, "other_")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if g := drivertest.MustAcquire(t, c, drivertest.Request(1)); g.Generation != 1 {
-		t.Errorf("in tables with another prefix, %v was granted", g)
-	}
-	for _, bad := range []string{"Upper_", "1st_", "a-b", "a b", "x\"", strings.Repeat("a", 32)} {
-		_, err := newWith(d, ns, bad)
-		drivertest.WantInvalid(t, "prefix "+bad, err, "Prefix")
 	}
 }
 
@@ -153,15 +139,12 @@ func View(t *testing.T, d *Database) {
 // ServerClock checks that leases end by the server's clock, whatever the time zone of a session.
 func ServerClock(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	req := drivertest.Request(1)
-	before := time.Now()
-	drivertest.MustAcquire(t, c, req)
+	before, ttl := time.Now(), drivertest.Request(1).TTL
+	ns, _, _ := granted(t, d)
 	ends := time.UnixMicro(d.Int(t,
 		"SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns))
-	if early, latest := before.Add(req.TTL-time.Second),
-		time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(latest) {
+	if early, latest := before.Add(ttl-time.Second),
+		time.Now().Add(ttl+time.Second); ends.Before(early) || ends.After(latest) {
 		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
 	}
 }
@@ -193,14 +176,13 @@ func Texts(t *testing.T, d *Database) {
 // OneConnection is for a pool of one connection, which serves many.
 func OneConnection(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
+	c, _ := d.New(t, newName())
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
 			g, err := c.Acquire(drivertest.Within(t), drivertest.Request(drivertest.Capacity))
 			if err == nil {
-				_, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+				_, err = renew(t, c, g)
 			}
 			if err != nil {
 				t.Error(err)
@@ -247,8 +229,5 @@ func Rights(t *testing.T, d *Database, ann Database, run func(script string) err
 	for _, grant := range grants {
 		d.Exec(t, "%s", grant)
 	}
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
-		t.Error(err)
-	}
+	mustRenew(t, c, drivertest.MustAcquire(t, c, drivertest.Request(1)))
 }

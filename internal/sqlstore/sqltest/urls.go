@@ -57,16 +57,14 @@ func BadURLs(t *testing.T, scheme string) {
 // BadOptions checks that errors name what is wrong with options.
 func BadOptions(t *testing.T, open func(namespace string, o sqlstore.Options) error) {
 	t.Helper()
-	for says, tc := range map[string]struct {
-		namespace string
-		options   sqlstore.Options
-	}{
-		"namespace": {"a b", sqlstore.Options{}},
-		"Prefix":    {"ns", sqlstore.Options{Prefix: "A"}},
-		"known are": {"ns", sqlstore.Options{Accept: []string{"x"}}},
-		"SkewBound": {"ns", sqlstore.Options{SkewBound: -1}},
+	drivertest.WantInvalid(t, "namespace", open("a b", sqlstore.Options{}), "namespace")
+	for says, o := range map[string]sqlstore.Options{
+		"known are": {Accept: []string{"x"}}, "SkewBound": {SkewBound: -1},
 	} {
-		drivertest.WantInvalid(t, says, open(tc.namespace, tc.options), says)
+		drivertest.WantInvalid(t, says, open("ns", o), says)
+	}
+	for _, bad := range []string{"Upper_", "1st_", "a-b", "a b", "x\"", strings.Repeat("a", 32)} {
+		drivertest.WantInvalid(t, bad, open("ns", sqlstore.Options{Prefix: bad}), "Prefix")
 	}
 }
 
@@ -99,36 +97,28 @@ func WrongPassword(t *testing.T, url, user string) {
 		t.Fatal(err)
 	}
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), user) ||
-		strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("Acquire with a wrong password: %v; want an error for good that names the user alone",
-			err)
+	drivertest.WantInvalid(t, "Acquire with a wrong password", err, user)
+	if err != nil && strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("the error has the password: %v", err)
 	}
 }
 
 // TLS is for a server whose certificate is signed by an authority, and its URL without options.
 func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 	t.Helper()
-	for name, tc := range map[string]struct{ url, says string }{
-		"all right": {
-			secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept,
-			"",
-		},
-		"unknown authority": {
-			secure + "?namespace=" + newName() + "&accept=" + accept,
-			"unknown authority",
-		},
-	} {
-		c, err := drivertest.Open(t, tc.url)
+	open := func(options string) error {
+		url := secure + "?namespace=" + newName() + "&accept=" + accept + options
+		c, err := drivertest.Open(t, url)
 		if err == nil {
 			_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 		}
-		switch {
-		case tc.says == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
-			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
-		}
+		return err
+	}
+	if err := open("&ca=" + ca.Path); err != nil {
+		t.Error(err)
+	}
+	if err := open(""); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("without the authority: %v; want an error that says so", err)
 	}
 }
 

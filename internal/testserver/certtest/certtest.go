@@ -29,24 +29,14 @@ type Pair struct{ Cert, Key string }
 // New returns an authority that is valid for an hour. Its files end with the test.
 func New(tb testing.TB) *Authority {
 	tb.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	template := &x509.Certificate{
+	a := new(Authority)
+	now := time.Now()
+	p := a.issue(tb, &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	a := &Authority{key: key, Path: filepath.Join(tb.TempDir(), "ca.pem")}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
-		tb.Fatal(err)
-	}
-	write(tb, a.Path, "CERTIFICATE", der)
+	})
+	a.Path = p.Cert
 	return a
 }
 
@@ -61,15 +51,23 @@ func (a *Authority) Issue(tb testing.TB) Pair {
 // IssueFor makes a certificate like that of Issue for another time.
 func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
 	tb.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	template := &x509.Certificate{
+	return a.issue(tb, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, NotBefore: from,
 		NotAfter:    to,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// issue makes a certificate, of the authority itself if it has none.
+func (a *Authority) issue(tb testing.TB, template *x509.Certificate) Pair {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if a.cert == nil {
+		a.cert, a.key = template, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {

@@ -21,23 +21,20 @@ type Cluster struct{ Members []*Member }
 // With one member it is a server that can be frozen and killed.
 func StartCluster(tb testing.TB, n int) *Cluster {
 	tb.Helper()
-	c, addrs := new(Cluster), freeAddrs(tb, 2*n)
-	peers := make([]string, n)
-	for i := range peers {
-		peers[i] = fmt.Sprintf("m%d=http://%s", i, addrs[2*i+1])
-	}
+	c, ports := new(Cluster), proctest.FreePorts(tb, 2*n)
+	var peers []string
 	for i := range n {
-		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
-		m.cfg = config{
-			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1],
-			Peers: strings.Join(peers, ","), Tick: 100 * time.Millisecond,
+		cfg := config{
+			Name: fmt.Sprintf("m%d", i), Dir: tb.TempDir(), Client: proctest.Addr(ports[2*i]),
+			Peer: proctest.Addr(ports[2*i+1]), Tick: 100 * time.Millisecond,
 		}
-		c.Members = append(c.Members, m)
-		m.launch(tb)
+		peers = append(peers, cfg.Name+"=http://"+cfg.Peer)
+		c.Members = append(c.Members, newMember(tb, cfg))
 	}
 	for _, m := range c.Members {
-		m.await(tb)
+		m.cfg.Peers = strings.Join(peers, ",")
 	}
+	c.Restart(tb)
 	return c
 }
 
@@ -45,7 +42,11 @@ func StartCluster(tb testing.TB, n int) *Cluster {
 // because one alone serves nobody, and waits until they serve.
 func (c *Cluster) Restart(tb testing.TB) {
 	tb.Helper()
-	proctest.RestartEnded(c.Members, func(m *Member) { m.launch(tb) }, func(m *Member) { m.await(tb) })
+	var all []*proctest.Server
+	for _, m := range c.Members {
+		all = append(all, m.Server)
+	}
+	proctest.Restart(tb, all...)
 }
 
 // Endpoints returns the addresses of all members.
@@ -68,7 +69,10 @@ func (c *Cluster) Leader(tb testing.TB) (leader *Member) {
 	tb.Helper()
 	client := c.Client(tb)
 	proctest.Eventually(tb, readyTime, "a member leads", func() bool {
-		i := slices.IndexFunc(c.Members, func(m *Member) bool { return leads(tb.Context(), client, m) })
+		i := slices.IndexFunc(c.Members, func(m *Member) bool {
+			id, leads := m.status(tb, client, time.Second)
+			return id != 0 && id == leads
+		})
 		if i >= 0 {
 			leader = c.Members[i]
 		}
@@ -77,9 +81,16 @@ func (c *Cluster) Leader(tb testing.TB) (leader *Member) {
 	return leader
 }
 
-func leads(ctx context.Context, client *clientv3.Client, m *Member) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+// status returns the number of the member, and of the one that leads; 0: it is not known.
+func (m *Member) status(tb testing.TB, client *clientv3.Client,
+	limit time.Duration,
+) (id, leader uint64) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), limit)
 	defer cancel()
 	s, err := client.Status(ctx, m.Endpoint)
-	return err == nil && s.Leader != 0 && s.Leader == s.Header.GetMemberId()
+	if err != nil {
+		return 0, 0
+	}
+	return s.Header.GetMemberId(), s.Leader
 }

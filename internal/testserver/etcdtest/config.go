@@ -2,10 +2,7 @@ package etcdtest
 
 import (
 	"fmt"
-	"net"
 	"net/url"
-	"strconv"
-	"testing"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -39,43 +36,30 @@ type TLS struct {
 }
 
 // embedded returns the configuration of the server.
-func (c config) embedded() (*embed.Config, error) {
-	protocol := "http://"
-	if c.TLS != (TLS{}) {
-		protocol = "https://"
-	}
-	client, err := url.Parse(protocol + c.Client)
-	if err != nil {
-		return nil, err
-	}
-	peer, err := url.Parse("http://" + c.Peer)
-	if err != nil {
-		return nil, err
-	}
+func (c config) embedded() *embed.Config {
+	at := func(scheme, host string) []url.URL { return []url.URL{{Scheme: scheme, Host: host}} }
+	clients := at("http", c.Client)
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = c.Name, c.Dir
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	cfg.InitialCluster = c.Peers
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(10*c.Tick.Milliseconds())
 	cfg.UnsafeNoFsync = true
 	if c.TLS != (TLS{}) {
+		clients = at("https", c.Client)
 		cfg.ClientTLSInfo = transport.TLSInfo{
 			TrustedCAFile: c.TLS.CA, CertFile: c.TLS.Cert,
 			KeyFile: c.TLS.Key, ClientCertAuth: true,
 		}
 	}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = clients, clients
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = at("http", c.Peer), at("http", c.Peer)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	return cfg, nil
+	return cfg
 }
 
 // start runs a member in this process and returns when it serves.
 func (c config) start() (*embed.Etcd, error) {
-	cfg, err := c.embedded()
-	if err != nil {
-		return nil, err
-	}
-	e, err := embed.StartEtcd(cfg)
+	e, err := embed.StartEtcd(c.embedded())
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +72,4 @@ func (c config) start() (*embed.Etcd, error) {
 	}
 	e.Close()
 	return nil, err
-}
-
-// freeAddrs returns n addresses on loopback that nobody listens on.
-func freeAddrs(tb testing.TB, n int) []string {
-	tb.Helper()
-	addrs := make([]string, n)
-	for i, port := range proctest.FreePorts(tb, n) {
-		addrs[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	}
-	return addrs
 }

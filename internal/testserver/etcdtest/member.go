@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +15,6 @@ import (
 
 // memberEnv carries the configuration to a process that is to be a member.
 const memberEnv = "UNALIKE_TEST_ETCD_MEMBER"
-
-// readyLine is what a member prints when it serves.
-const readyLine = "ready"
 
 // Main runs a member and ends the process if it was started to be one. Otherwise it
 // does nothing.
@@ -32,6 +30,9 @@ func Main() {
 	os.Exit(0)
 }
 
+// readyLine is what a member prints when it serves.
+const readyLine = "ready"
+
 // serve is a member until its standard input ends, which it does with the test.
 func serve(raw string) error {
 	var cfg config
@@ -42,9 +43,7 @@ func serve(raw string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(os.Stdout, readyLine); err != nil {
-		return err
-	}
+	fmt.Println(readyLine)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	e.Close()
 	return err
@@ -55,58 +54,37 @@ const terminateTime = 10 * time.Second
 
 // Member is an etcd in a process of its own.
 type Member struct {
-	Endpoint          string // host:port
-	Dir               string // the data folder
-	cfg               config
-	output            *proctest.Output
-	input             io.Closer // its end is the end of the member
-	*proctest.Process           // of the last launch
+	Endpoint string // host:port
+	Dir      string // the data folder
+	cfg      config
+	input    io.Closer // its end is the end of the member
+	*proctest.Server
 }
 
-// launch starts the process, and does not wait until it serves.
-func (m *Member) launch(tb testing.TB) {
+// newMember returns a member that is not started: this program, started again.
+func newMember(tb testing.TB, cfg config) *Member {
 	tb.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	raw, err := json.Marshal(m.cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), memberEnv+"="+string(raw))
-	cmd.Stderr = os.Stderr
-	if m.input, err = cmd.StdinPipe(); err != nil {
-		tb.Fatal(err)
-	}
-	m.output = new(proctest.Output)
-	cmd.Stdout = m.output
-	m.Process = proctest.Start(tb, cmd)
-}
-
-// await waits until the member serves.
-func (m *Member) await(tb testing.TB) {
-	tb.Helper()
-	if !m.Serves(tb, func() bool { return m.output.String() != "" }) {
-		tb.Fatalf("member %s ended before it served", m.cfg.Name)
-	}
+	m := &Member{Endpoint: cfg.Client, Dir: cfg.Dir, cfg: cfg}
+	m.Server = proctest.NewServer(func() *exec.Cmd {
+		raw, err := json.Marshal(m.cfg)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), memberEnv+"="+string(raw))
+		if m.input, err = cmd.StdinPipe(); err != nil {
+			tb.Fatal(err)
+		}
+		return cmd
+	}, func() bool { return strings.Contains(m.Said(), readyLine) })
+	return m
 }
 
 // Terminate ends the member in good order: one that leads hands that over before. It
 // returns when the process is gone. One that takes too long is killed, as service managers do
 // it: etcd waits for every connection on which nothing has come yet, for as long as that
 // stays open.
-func (m *Member) Terminate(tb testing.TB) {
-	tb.Helper()
+func (m *Member) Terminate(testing.TB) {
 	_ = m.input.Close() // fails if the process is gone
 	m.EndIn(terminateTime)
-}
-
-// Restart starts the member again with what is in its folder, and waits until it
-// serves.
-func (m *Member) Restart(tb testing.TB) {
-	tb.Helper()
-	m.launch(tb)
-	m.await(tb)
 }

@@ -1,7 +1,6 @@
 package etcdtest
 
 import (
-	"context"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -12,33 +11,19 @@ import (
 func Protect(tb testing.TB, s *Server, prefix, password string) {
 	tb.Helper()
 	ctx, admin := tb.Context(), s.Client(tb)
-	steps := []func(context.Context) error{
-		func(ctx context.Context) error { _, err := admin.RoleAdd(ctx, "holders"); return err },
-		func(ctx context.Context) error {
-			_, err := admin.RoleGrantPermission(ctx, "holders", prefix, clientv3.GetPrefixRangeEnd(prefix),
-				clientv3.PermissionType(clientv3.PermReadWrite))
-			return err
-		},
-	}
-	for user, role := range map[string]string{"root": "root", "holder": "holders", "stranger": ""} {
-		steps = append(steps, func(ctx context.Context) error {
-			_, err := admin.UserAdd(ctx, user, password)
-			return err
-		})
-		if role != "" {
-			steps = append(steps, func(ctx context.Context) error {
-				_, err := admin.UserGrantRole(ctx, user, role)
-				return err
-			})
-		}
-	}
-	steps = append(steps, func(ctx context.Context) error {
-		_, err := admin.AuthEnable(ctx)
-		return err
-	})
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
+	done := func(_ any, err error) {
+		tb.Helper()
+		if err != nil {
 			tb.Fatal(err)
 		}
 	}
+	done(admin.RoleAdd(ctx, "holders"))
+	done(admin.RoleGrantPermission(ctx, "holders", prefix, clientv3.GetPrefixRangeEnd(prefix),
+		clientv3.PermissionType(clientv3.PermReadWrite)))
+	for _, user := range []string{"root", "holder", "stranger"} {
+		done(admin.UserAdd(ctx, user, password))
+	}
+	done(admin.UserGrantRole(ctx, "root", "root"))
+	done(admin.UserGrantRole(ctx, "holder", "holders"))
+	done(admin.AuthEnable(ctx))
 }

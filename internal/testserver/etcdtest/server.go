@@ -9,11 +9,9 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-)
 
-// startTries is how often a server is started at other ports, because somebody was
-// faster.
-const startTries = 3
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
 
 // Server is a single etcd inside this process.
 type Server struct {
@@ -33,23 +31,16 @@ func Start(tb testing.TB) *Server {
 // StartTLS is Start for a server that wants certificates of its clients.
 func StartTLS(tb testing.TB, files TLS) *Server {
 	tb.Helper()
-	for try := 1; ; try++ {
-		addrs := freeAddrs(tb, 2)
-		s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
-		s.cfg = config{
-			Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1],
-			Peers: "single=http://" + addrs[1],
-			Tick:  10 * time.Millisecond, TLS: files,
-		}
-		var err error
-		if s.etcd, err = s.cfg.start(); err == nil {
-			tb.Cleanup(s.Stop)
-			return s
-		}
-		if try == startTries {
-			tb.Fatalf("etcd does not start: %v", err)
-		}
+	ports, dir := proctest.FreePorts(tb, 2), tb.TempDir()
+	peer := proctest.Addr(ports[1])
+	s := &Server{Endpoint: proctest.Addr(ports[0]), Dir: dir}
+	s.cfg = config{
+		Name: "single", Dir: dir, Client: s.Endpoint, Peer: peer,
+		Peers: "single=http://" + peer, Tick: 10 * time.Millisecond, TLS: files,
 	}
+	tb.Cleanup(s.Stop)
+	s.Restart(tb)
+	return s
 }
 
 // Stop ends the server and returns when it has ended. The data stays.
@@ -66,16 +57,13 @@ func (s *Server) Stop() {
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	var err error
-	retry := time.NewTicker(50 * time.Millisecond)
-	defer retry.Stop()
 	// What the server has served before may hold the address for a moment longer.
-	for deadline := time.Now().Add(readyTime); ; <-retry.C {
-		if s.etcd, err = s.cfg.start(); err == nil {
-			return
-		}
-		if !strings.Contains(err.Error(), "address already in use") || time.Now().After(deadline) {
-			tb.Fatalf("etcd does not start: %v", err)
-		}
+	proctest.Eventually(tb, readyTime, "etcd starts", func() bool {
+		s.etcd, err = s.cfg.start()
+		return err == nil || !strings.Contains(err.Error(), "address already in use")
+	})
+	if err != nil {
+		tb.Fatalf("etcd does not start: %v", err)
 	}
 }
 

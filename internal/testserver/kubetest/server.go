@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -49,11 +50,7 @@ func Binary(tb testing.TB) string {
 // Server is an API server without anything else of a cluster.
 type Server struct {
 	URL string // https://host:port
-	Dir string
-
-	*proctest.Process // of the last launch
-
-	cmd  func() *exec.Cmd
+	*proctest.Server
 	http *http.Client
 	made atomic.Int64
 }
@@ -68,58 +65,40 @@ func Start(tb testing.TB) *Server {
 // StartOn is Start over an etcd of the caller's, at host:port.
 func StartOn(tb testing.TB, etcd string) *Server {
 	tb.Helper()
-	binary := Binary(tb)
+	binary, dir, port := Binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &Server{Dir: proctest.Folder(tb, "kube")}
-	port := proctest.FreePorts(tb, 1)[0]
-	s.URL = fmt.Sprintf("https://127.0.0.1:%d", port)
-	file := func(name string, b []byte) string {
-		path := filepath.Join(s.Dir, name)
+	sa, tokens := filepath.Join(dir, "sa.key"), filepath.Join(dir, "tokens.csv")
+	for path, b := range map[string][]byte{
+		sa: pem.EncodeToMemory(&pem.Block{
+			Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key),
+		}),
+		tokens: []byte(admin + `,admin,admin,"system:masters"` + "\n"),
+	} {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			tb.Fatal(err)
 		}
-		return path
 	}
-	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{
-		Type:  "RSA PRIVATE KEY",
-		Bytes: x509.MarshalPKCS1PrivateKey(key),
-	}))
-	tokens := file("tokens.csv", []byte(admin+`,admin,admin,"system:masters"`+"\n"))
-	log, err := os.Create(filepath.Join(s.Dir, "log"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = log.Close() })
-	s.cmd = func() *exec.Cmd {
-		cmd := exec.Command(binary, //nolint:gosec // it is ours
-			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1",
-			"--cert-dir="+filepath.Join(s.Dir, "certs"),
+	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port)}
+	s.http = s.Client(tb, "", nil)
+	s.http.Timeout = 30 * time.Second
+	s.Server = proctest.NewServer(func() *exec.Cmd {
+		return exec.Command(binary, //nolint:gosec // it is ours
+			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port),
+			"--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
 			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa,
 			"--service-account-signing-key-file="+sa,
 			"--authorization-mode=RBAC", "--token-auth-file="+tokens,
 			"--service-cluster-ip-range=10.0.0.0/24",
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
-		cmd.Stdout, cmd.Stderr = log, log
-		return cmd
-	}
-	//nolint:gosec // it is on this machine
-	s.http = &http.Client{
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-		Timeout:   30 * time.Second,
-	}
-	tb.Cleanup(s.http.CloseIdleConnections)
+	}, func() bool {
+		code, _ := s.Do(http.MethodGet, "/readyz", "", nil)
+		return code == http.StatusOK
+	})
 	s.Restart(tb)
 	return s
-}
-
-// Restart starts the API server, and returns when it is ready.
-func (s *Server) Restart(tb testing.TB) {
-	tb.Helper()
-	s.Process = proctest.Start(tb, s.cmd())
-	s.Await(tb)
 }
 
 // endTime is how long the API server may take to end in good order.
@@ -135,18 +114,6 @@ func (s *Server) Terminate(tb testing.TB) {
 	}
 }
 
-// Await returns when the API server is ready, for which its etcd has to be.
-func (s *Server) Await(tb testing.TB) {
-	tb.Helper()
-	ready := func() bool {
-		code, _ := s.Do(http.MethodGet, "/readyz", "", nil)
-		return code == http.StatusOK
-	}
-	if !s.Serves(tb, ready) {
-		tb.Fatalf("the API server does not serve: %s", proctest.Tail(filepath.Join(s.Dir, "log")))
-	}
-}
-
 // Do makes a request as somebody who may do everything, and returns status and body; 0: there
 // was no answer.
 func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
@@ -155,7 +122,6 @@ func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
 	if err != nil {
 		return 0, []byte(err.Error())
 	}
-	req.Header.Set("Authorization", "Bearer "+admin)
 	req.Header.Set("Content-Type", content)
 	resp, err := s.http.Do(req)
 	if err != nil {
@@ -213,13 +179,10 @@ func (s *Server) Client(tb testing.TB, token string,
 	around func(*http.Request, http.RoundTripper) (*http.Response, error),
 ) *http.Client {
 	tb.Helper()
-	if token == "" {
-		token = admin
-	}
-	//nolint:gosec // it is on this machine
+	token = cmp.Or(token, admin)
+	unknown := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // it is on this machine
 	base := &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
+		TLSClientConfig: unknown, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
 	}
 	tb.Cleanup(base.CloseIdleConnections)
 	return &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {

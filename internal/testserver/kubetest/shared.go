@@ -12,47 +12,28 @@ type Sharing struct{ Tests interface{ Run() (code int) } }
 
 // Run implements leaktest.Tests.
 func (s Sharing) Run() (code int) {
-	code = s.Tests.Run()
-	shared.end()
-	return code
+	defer life.end()
+	return s.Tests.Run()
 }
+
+var (
+	life   lasting
+	mu     sync.Mutex
+	server *Server // of Shared
+)
 
 // Shared returns the API server that the tests of a package share, each with a Kubernetes namespace
 // of its own; the first one starts it. Its TestMain runs [Sharing]. Whoever takes a server away has
 // one of its own, see [Start].
 func Shared(tb testing.TB) *Server {
 	tb.Helper()
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.server == nil {
-		l := &lasting{TB: tb}
-		defer func() {
-			if shared.server == nil { // it does not start
-				l.end()
-			}
-		}()
-		s := Start(l)
-		shared.server, shared.life = s, l
+	mu.Lock()
+	defer mu.Unlock()
+	if server == nil {
+		life.TB = tb
+		server = Start(&life)
 	}
-	return shared.server
-}
-
-// shared is the server of Shared.
-var shared share
-
-type share struct {
-	mu     sync.Mutex
-	server *Server
-	life   *lasting
-}
-
-func (s *share) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.life != nil {
-		s.life.end()
-	}
-	s.server, s.life = nil, nil
+	return server
 }
 
 // lasting is a test whose servers outlast it.
@@ -69,6 +50,9 @@ func (l *lasting) Cleanup(f func()) {
 	l.last = append(l.last, f)
 }
 
+// Failed implements [testing.TB]: who asks would tell a test of it that has ended.
+func (*lasting) Failed() bool { return false }
+
 // TempDir implements [testing.TB].
 func (l *lasting) TempDir() string {
 	l.Helper()
@@ -82,11 +66,7 @@ func (l *lasting) TempDir() string {
 
 // end does what the end of a test does.
 func (l *lasting) end() {
-	l.mu.Lock()
-	last := l.last
-	l.last = nil
-	l.mu.Unlock()
-	for _, f := range slices.Backward(last) {
+	for _, f := range slices.Backward(l.last) {
 		f()
 	}
 }

@@ -15,25 +15,18 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// packages are what has the programs, on Debian and its kin.
-const packages = "mariadb-server"
-
-// User is somebody with all rights.
-const User = "unalike"
-
-// Password is that of User.
-const Password = "pw"
-
-// Database is an empty one.
-const Database = "unalike"
+// Somebody with all rights, with a password, and an empty database.
+const (
+	User     = "unalike"
+	Password = "pw"
+	Database = "unalike"
+)
 
 // Server is a MariaDB server in a process of its own.
 type Server struct {
 	Port, Socket string
 	Dir          string // the data folder
-	args         []string
-	log          string
-	*proctest.Process
+	*proctest.Server
 }
 
 // Addr is where the server is.
@@ -50,25 +43,53 @@ func Start(tb testing.TB, args ...string) *Server {
 	server := program(tb, "mariadbd")
 	dir := proctest.Folder(tb, "unalike-my-")
 	s := &Server{
-		Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"),
-		log: filepath.Join(dir, "log"), args: args,
-	}
-	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
-		tb.Fatal(err)
+		Port: strconv.Itoa(proctest.FreePorts(tb, 1)[0]),
+		Dir:  filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"),
 	}
 	proctest.Copy(tb, template(tb), s.Dir)
 	// Each server does it for itself, whenever it starts, and tells its replicas nothing of it.
 	grant := fmt.Sprintf("SET sql_log_bin = 0;\nCREATE DATABASE IF NOT EXISTS %s;\nCREATE USER IF "+
 		"NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
 		Database, User, Password, User)
-	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(grant), 0o600); err != nil {
+	init := filepath.Join(dir, "init.sql")
+	if err := os.WriteFile(init, []byte(grant), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
-		s.Port = strconv.Itoa(ports[0])
-		return s.launch(tb, server)
-	}, func() string { return proctest.Tail(s.log) })
+	all := append(files(tb, s.Dir), "--port="+s.Port, "--bind-address=127.0.0.1",
+		"--socket="+s.Socket, "--pid-file="+s.Dir+".pid", "--init-file="+init, "--skip-name-resolve",
+		"--innodb-flush-method=nosync", "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M",
+		"--max-connections=1500", "--performance-schema=OFF")
+	db, err := sql.Open("mysql", s.DSN("?timeout=5s"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db.SetMaxIdleConns(-1) // one that stays holds up the end of the server
+	tb.Cleanup(func() { _ = db.Close() })
+	s.Server = proctest.NewServer(func() *exec.Cmd {
+		return exec.Command(server, append(all, args...)...)
+	}, func() bool { return db.Ping() == nil })
+	s.Restart(tb)
 	return s
+}
+
+// Replica runs a server that gets what this one has written in its binary log, which it has
+// from its first start on, and what it writes.
+func (s *Server) Replica(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	r := Start(tb, args...)
+	db, err := sql.Open("mysql", r.DSN("?multiStatements=true"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	// What the server has written into its own log when it was made is not in the way.
+	if _, err := db.Exec(fmt.Sprintf("RESET MASTER; SET GLOBAL gtid_slave_pos = ''; "+
+		"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%s, MASTER_USER='%s', "+
+		"MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1; START SLAVE",
+		s.Port, User, Password)); err != nil {
+		tb.Fatal(err)
+	}
+	return r
 }
 
 // template returns a data folder that mariadb-install-db has made, which takes longer than a copy.
@@ -76,11 +97,7 @@ func template(tb testing.TB) string {
 	tb.Helper()
 	install := program(tb, "mariadb-install-db")
 	return proctest.Cached(tb, "mariadb", func(path string) {
-		made := &Server{Dir: path}
-		if err := os.Mkdir(made.Dir+"-tmp", 0o700); err != nil {
-			tb.Fatal(err)
-		}
-		cmd := exec.Command(install, append(made.user(), "--auth-root-authentication-method=normal",
+		cmd := exec.Command(install, append(files(tb, path), "--auth-root-authentication-method=normal",
 			"--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
@@ -88,66 +105,27 @@ func template(tb testing.TB) string {
 	}, install, program(tb, "mariadbd"))
 }
 
-// Restart starts the server again, at the same port, with what is in its folder.
-func (s *Server) Restart(tb testing.TB) {
+// files are the arguments that every program gets: where its files are, of which each server
+// empties its own temporary ones. A server refuses to run as root, unless it is told to.
+func files(tb testing.TB, dir string) []string {
 	tb.Helper()
-	if !s.launch(tb, program(tb, "mariadbd")) {
-		tb.Fatalf("mariadbd does not start again:\n%s", proctest.Tail(s.log))
+	if err := os.Mkdir(dir+"-tmp", 0o700); err != nil {
+		tb.Fatal(err)
 	}
-}
-
-// user are the arguments that every program gets: a server refuses to run as root, unless
-// it is told to.
-func (s *Server) user() []string {
-	// each server empties its own
-	args := []string{"--no-defaults", "--datadir=" + s.Dir, "--tmpdir=" + s.Dir + "-tmp"}
+	args := []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir + "-tmp"}
 	if os.Getuid() == 0 {
 		args = append(args, "--user=root")
 	}
 	return args
 }
 
-// launch starts the process and tells whether it serves.
-func (s *Server) launch(tb testing.TB, program string) bool {
-	tb.Helper()
-	args := append(s.user(), "--port="+s.Port, "--bind-address=127.0.0.1", "--socket="+s.Socket,
-		"--pid-file="+s.Dir+".pid", "--log-error="+s.log,
-		"--init-file="+filepath.Join(filepath.Dir(s.Dir), "init.sql"), "--skip-name-resolve",
-		"--innodb-flush-method=nosync",
-		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--max-connections=1500",
-		"--performance-schema=OFF")
-	s.Process = proctest.Start(tb, exec.Command(program, append(args, s.args...)...))
-	db, err := sql.Open("mysql", s.DSN("?timeout=5s"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	return s.Serves(tb, func() bool { return db.Ping() == nil })
-}
-
-// Program is where a program of MariaDB is: Debian has servers where only root looks.
-func Program(name string) string {
-	if path := "/usr/sbin/" + name; exists(path) {
-		return path
-	}
-	return name
-}
-
-// program is Program for one that is needed.
+// program is where a program of MariaDB is: Debian has servers where only root looks.
 func program(tb testing.TB, name string) string {
 	tb.Helper()
-	if path := Program(name); filepath.IsAbs(path) {
+	path := "/usr/sbin/" + name
+	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	proctest.Need(tb, packages, name)
-	path, err := exec.LookPath(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	proctest.Need(tb, "mariadb-server", name)
+	return name
 }

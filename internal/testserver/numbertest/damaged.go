@@ -1,13 +1,21 @@
 package numbertest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
+
+// Store is what the tests need of a store.
+type Store interface {
+	segment.Store
+	segment.Creator
+}
 
 // Damage is how a test damages what is stored. The tags are there.
 type Damage struct {
@@ -21,126 +29,95 @@ type Damage struct {
 	Read func(tb testing.TB, tag string) int64
 }
 
-// damages are the tags that are damaged, and what the error of each says.
-func (d Damage) damages() map[string][]string {
-	return map[string][]string{
-		"negative": {
-			`tag "negative": its next number`,
-			"is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance",
-		},
-		"stepless": {`tag "stepless": its step`, "is 0; set one from 1 to 1099511627776"},
-		"nothing":  {"nothing", d.Says},
-	}
-}
-
-// Damaged damages what is stored of some tags: each of them says so, the others can be used, and
-// nothing that is wrong is made right silently.
+// Damaged damages what is stored of some tags: each of them says so, the others can be used,
+// nothing that is wrong is made right silently, and an operator makes it right.
 func Damaged(t *testing.T, s Store, d Damage) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // on a busy machine
+	defer cancel()
 	for _, tag := range []string{"negative", "nothing", "stepless", "whole"} {
-		if err := s.Create(within(t), segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
+		if err := s.Create(ctx, segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d.Next(t, "negative", -5)
 	d.Step(t, "stepless", 0)
 	d.Unreadable(t, "nothing")
-	d.list(t, s)
-	d.take(t, s)
-	d.set(t, s)
-	d.mend(t, s)
-}
-
-// wantDamage fails unless an error says what is wrong with a tag.
-func (d Damage) wantDamage(tb testing.TB, what, tag string, err error) {
-	tb.Helper()
-	for _, part := range d.damages()[tag] {
-		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), part) {
-			tb.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)
-		}
-	}
-}
-
-// list: all tags are listed, those that are damaged say so.
-func (d Damage) list(t *testing.T, s Store) {
-	all, err := s.Tags(within(t))
+	all, err := s.Tags(ctx)
 	if err != nil {
 		t.Fatalf("Tags with damaged ones: %v", err)
 	}
-	for tag := range d.damages() {
+	listed := func(tag string) segment.Tag {
 		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == tag })
 		if i < 0 {
 			t.Fatalf("tag %s is not listed: %v", tag, all)
 		}
-		d.wantDamage(t, "Tags", tag, all[i].Damage)
+		return all[i]
 	}
-	i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == "whole" })
-	if i < 0 || all[i].Damage != nil || all[i].Next != 1 || all[i].Step != 10 {
-		t.Errorf("Tags: %v; want a tag that is whole", all)
+	if tag := listed("whole"); tag.Damage != nil || tag.Next != 1 || tag.Step != 10 {
+		t.Errorf("Tags has %+v; want a tag that is whole", tag)
 	}
+	set, err := segment.NewSet(ctx, s, segment.Config{RefillTimeout: time.Minute})
+	if err != nil {
+		t.Fatalf("NewSet with damaged tags: %v", err)
+	}
+	if n, err := set.Next(ctx, "whole"); err != nil || n != 1 {
+		t.Errorf("Next of a tag that is whole: %d, %v", n, err)
+	}
+	for tag, says := range map[string][]string{
+		"negative": {
+			`tag "negative": its next number`,
+			"is -5; a whole number from 0 to 9223372036854775807 is allowed", "unalike segments advance",
+		},
+		"stepless": {`tag "stepless": its step`, "is 0; set one from 1 to 1099511627776"},
+		"nothing":  {"nothing", d.Says},
+	} {
+		_, take := s.Take(ctx, tag, 0)
+		_, next := set.Next(ctx, tag)
+		for what, err := range map[string]error{"Tags": listed(tag).Damage, "Take": take, "Next": next} {
+			for _, part := range says {
+				if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), part) {
+					t.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)
+				}
+			}
+		}
+	}
+	if err := set.Close(ctx); err != nil { // else it takes what is made right
+		t.Error(err)
+	}
+	d.mend(ctx, t, s)
 }
 
-// take: of a damaged tag nothing is taken, but with a step of one's own if only that is missing.
-func (d Damage) take(t *testing.T, s Store) {
-	for tag, steps := range map[string][]int64{
-		"negative": {0, 10}, "nothing": {0, 10},
-		"stepless": {0},
+// mend: nothing is taken of a damaged tag, but with a step of one's own if only that is missing. An
+// operator makes right what is wrong.
+func (d Damage) mend(ctx context.Context, t *testing.T, s Store) {
+	t.Helper()
+	take := func(tag string, step, first, last int64) {
+		t.Helper()
+		r, err := s.Take(ctx, tag, step)
+		if err != nil || r != (segment.Range{First: first, Last: last}) {
+			t.Errorf("Take(%s, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
+		}
+	}
+	_, negative := s.Take(ctx, "negative", 10)
+	_, nothing := s.Take(ctx, "nothing", 10)
+	_, below := s.GiveBack(ctx, "negative", segment.Range{First: -9, Last: -6})
+	for what, err := range map[string]error{
+		"Take of a negative number": negative, "Take of no number": nothing,
+		"GiveBack of negative numbers": below,
+		"Advance to -1":                s.Advance(ctx, "negative", -1),
+		"Advance of no number":         s.Advance(ctx, "nothing", 100),
 	} {
-		for _, step := range steps {
-			r, err := s.Take(within(t), tag, step)
-			if err == nil {
-				t.Errorf("Take(%s, %d) = %v", tag, step, r)
-			}
-			d.wantDamage(t, "Take", tag, err)
+		if !errors.Is(err, segment.ErrInvalidConfig) {
+			t.Errorf("%s: %v; want %v", what, err, segment.ErrInvalidConfig)
 		}
 	}
 	if n := d.Read(t, "negative"); n != -5 {
 		t.Errorf("a negative number was made %d", n)
 	}
-	if done, err := s.GiveBack(within(t), "negative", segment.Range{First: -9, Last: -6}); done ||
-		!errors.Is(err, segment.ErrInvalidConfig) {
-		t.Errorf("GiveBack of negative numbers: %v, %v", done, err)
+	take("stepless", 3, 1, 3)
+	if err := errors.Join(s.Advance(ctx, "negative", 100), s.SetStep(ctx, "stepless", 7)); err != nil {
+		t.Error(err)
 	}
-	if r, err := s.Take(within(t), "stepless", 3); err != nil ||
-		r != (segment.Range{First: 1, Last: 3}) {
-		t.Errorf("Take of a tag without a step: %v, %v", r, err)
-	}
-}
-
-// set: a set gives out numbers of the other tags, and says of those that are damaged what is wrong
-// with them.
-func (d Damage) set(t *testing.T, s Store) {
-	set, err := segment.NewSet(within(t), s, segment.Config{RefillTimeout: callTime})
-	if err != nil {
-		t.Fatalf("NewSet with damaged tags: %v", err)
-	}
-	defer set.Close(within(t))
-	if n, err := set.Next(within(t), "whole"); err != nil || n != 1 {
-		t.Errorf("Next of a tag that is whole: %d, %v", n, err)
-	}
-	for tag := range d.damages() {
-		_, err := set.Next(within(t), tag)
-		d.wantDamage(t, "Next", tag, err)
-	}
-}
-
-// mend: an operator makes right what is wrong.
-func (d Damage) mend(t *testing.T, s Store) {
-	if err := s.Advance(within(t), "negative", -1); !errors.Is(err, segment.ErrInvalidConfig) {
-		t.Errorf("Advance to -1: %v", err)
-	}
-	d.wantDamage(t, "Advance", "nothing", s.Advance(within(t), "nothing", 100))
-	if err := s.Advance(within(t), "negative", 100); err != nil {
-		t.Errorf("Advance of a negative number: %v", err)
-	}
-	if r, err := s.Take(within(t), "negative", 10); err != nil ||
-		r != (segment.Range{First: 100, Last: 109}) {
-		t.Errorf("Take of what was negative: %v, %v", r, err)
-	}
-	if err := s.SetStep(within(t), "stepless", 7); err != nil {
-		t.Errorf("SetStep of a tag without a step: %v", err)
-	}
-	if r, err := s.Take(within(t), "stepless", 0); err != nil ||
-		r != (segment.Range{First: 4, Last: 10}) {
-		t.Errorf("Take of what was without a step: %v, %v", r, err)
-	}
+	take("negative", 10, 100, 109)
+	take("stepless", 0, 4, 10)
 }

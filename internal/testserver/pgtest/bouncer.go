@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // bouncer is where Debian has the pooler, which is not in everybody's path.
@@ -40,8 +39,8 @@ ignore_startup_parameters = extra_float_digits
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	proctest.Start(tb, s.Command(tb, program, file))
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	streamtest.Eventually(tb, "the pooler listens", func() bool { return proctest.Listens(addr) })
+	addr := proctest.Addr(port)
+	proctest.NewServer(func() *exec.Cmd { return s.Command(tb, program, file) },
+		func() bool { return proctest.Listens(addr) }).Restart(tb)
 	return "postgres://postgres@" + addr + "/postgres"
 }

@@ -22,8 +22,7 @@ const (
 
 // FreePorts returns ports of 127.0.0.1 on which nobody listens, and that it gives to
 // nobody else on this machine until the test ends: the tests of several packages run side
-// by side, and a server may be away for a moment. Others than tests can take one before its
-// server does: whoever starts a server tries again with others then.
+// by side, and a server may be away for a moment.
 func FreePorts(tb testing.TB, n int) []int {
 	tb.Helper()
 	folder := portsFolder(tb)
@@ -33,22 +32,24 @@ func FreePorts(tb testing.TB, n int) []int {
 			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort,
 				len(ports))
 		}
-		port := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort+1))
-		lock, err := filelock.Lock(filepath.Join(folder, port))
+		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
+		lock, err := filelock.Lock(filepath.Join(folder, strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}
 		tb.Cleanup(lock.Unlock)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+		l, err := net.Listen("tcp", Addr(port))
 		if err != nil {
 			continue
 		}
 		defer func() { _ = l.Close() }() // held until all are found, so that they differ
-		number, _ := strconv.Atoi(port)
-		ports = append(ports, number)
+		ports = append(ports, port)
 	}
 	return ports
 }
+
+// Addr is the address of a port.
+func Addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // portsFolder is where each port that was given away has its lock file, for the tests of one user.
 func portsFolder(tb testing.TB) string {

@@ -3,7 +3,7 @@ package proctest
 import (
 	"bytes"
 	"net"
-	"os"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -12,39 +12,66 @@ import (
 // ReadyTime is how long a server may take to serve, on a machine that is busy with other things.
 const ReadyTime = 2 * time.Minute
 
-// starts is how often a server is started with other ports, because somebody took them
-// meanwhile.
-const starts = 5
-
-// OnFreePorts calls launch with n free ports, and again with others if it reports that what it has
-// started has ended. In the end the test fails, with what said returns.
-func OnFreePorts(tb testing.TB, n int, launch func(ports []int) bool, said func() string) {
-	tb.Helper()
-	for range starts {
-		if launch(FreePorts(tb, n)) {
-			return
-		}
-	}
-	tb.Fatalf("a server does not start:\n%s", said())
+// Server is a server in a process of its own, which can be started again. Its methods are not for
+// concurrent use.
+type Server struct {
+	*Process // of the last start
+	command  func() *exec.Cmd
+	serves   func() bool
+	said     *Output
 }
 
-// Serves waits until the process serves; false: it has ended before, or was ended because it did
-// not serve in time.
-func (p *Process) Serves(tb testing.TB, serves func() bool) bool {
+// NewServer returns a server that is not started. Command makes a command for each start, of which
+// the server sets the output, and serves reports whether the server serves.
+func NewServer(command func() *exec.Cmd, serves func() bool) *Server {
+	return &Server{command: command, serves: serves}
+}
+
+// Launch starts the process, which ends with the test, and does not wait until it serves. If the
+// test fails, it logs the end of what the server has said.
+func (s *Server) Launch(tb testing.TB) {
 	tb.Helper()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for deadline := time.Now().Add(ReadyTime); !serves(); <-look.C {
-		if p.Ended() {
-			return false
+	cmd, said := s.command(), new(Output)
+	s.said, cmd.Stdout, cmd.Stderr = said, said, said
+	s.Process = Start(tb, cmd)
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			text := said.String()
+			tb.Logf("the end of what %s has said:\n%s", cmd.Path, text[max(0, len(text)-1<<10):])
 		}
-		if time.Now().After(deadline) {
-			tb.Logf("%s does not serve after %v", p.cmd.Path, ReadyTime)
-			p.Kill()
-			return false
+	})
+}
+
+// Said returns what the process has printed.
+func (s *Server) Said() string { return s.said.String() }
+
+// Await waits until the server serves. The test ends if it does not.
+func (s *Server) Await(tb testing.TB) {
+	tb.Helper()
+	Eventually(tb, ReadyTime, s.cmd.Path+" serves", func() bool {
+		if s.Ended() {
+			tb.Fatalf("%s has ended before it served:\n%s", s.cmd.Path, s.said)
+		}
+		return s.serves()
+	})
+}
+
+// Restart starts the server again, at the same address, with what is in its folder, and waits until
+// it serves.
+func (s *Server) Restart(tb testing.TB) { tb.Helper(); Restart(tb, s) }
+
+// Restart starts those of some servers that have ended, or were never started, all at once, because
+// one alone may serve nobody, and waits until they serve.
+func Restart(tb testing.TB, all ...*Server) {
+	tb.Helper()
+	for _, s := range all {
+		if s.Process == nil || s.Ended() {
+			s.Launch(tb)
 		}
 	}
-	return true
+	for _, s := range all {
+		s.Await(tb)
+	}
 }
 
 // Listens reports whether somebody listens at an address of TCP.
@@ -54,31 +81,6 @@ func Listens(addr string) bool {
 		_ = c.Close()
 	}
 	return err == nil
-}
-
-// RestartEnded launches those of some servers that have ended, all at once, because one alone may
-// serve nobody, and then waits for each.
-func RestartEnded[S interface{ Ended() bool }](all []S, launch, await func(S)) {
-	var ended []S
-	for _, s := range all {
-		if s.Ended() {
-			launch(s)
-			ended = append(ended, s)
-		}
-	}
-	for _, s := range ended {
-		await(s)
-	}
-}
-
-// Tail returns the end of a log file, or why it cannot be read.
-func Tail(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	const most = 8 << 10
-	return string(b[max(0, len(b)-most):])
 }
 
 // Eventually waits until something is so; the test ends if it is not within limit.

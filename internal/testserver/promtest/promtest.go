@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -35,48 +33,29 @@ type Server struct {
 func Start(tb testing.TB, interval time.Duration, rules string, targets ...string) *Server {
 	tb.Helper()
 	Need(tb)
-	dir := tb.TempDir()
+	dir, addr := tb.TempDir(), proctest.Addr(proctest.FreePorts(tb, 1)[0])
+	list, err := json.Marshal(targets)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	config := fmt.Sprintf("global: {scrape_interval: %v, scrape_timeout: %v, evaluation_interval: "+
 		"%v}\nrule_files: [rules.yaml]\nscrape_configs: [{job_name: unalike, static_configs: "+
-		"[{targets: [", interval, interval, interval)
-	for i, t := range targets {
-		if i > 0 {
-			config += ", "
-		}
-		config += strconv.Quote(t)
-	}
-	config += "]}]}]\n"
+		"[{targets: %s}]}]\n", interval, interval, interval, list)
 	for name, text := range map[string]string{"rules.yaml": rules, "prometheus.yaml": config} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	log := filepath.Join(dir, "log")
-	var s *Server
-	proctest.OnFreePorts(tb, 1, func(ports []int) (ok bool) {
-		s, ok = launch(tb, dir, log, ports[0])
-		return ok
-	}, func() string { return proctest.Tail(log) })
-	return s
-}
-
-// launch starts the process, which logs into a file, and reports whether it is ready.
-func launch(tb testing.TB, dir, log string, port int) (*Server, bool) {
-	tb.Helper()
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	logs, err := os.Create(log)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer logs.Close()
-	cmd := exec.Command("prometheus", "--log.level=warn", "--web.listen-address="+addr,
-		"--config.file="+filepath.Join(dir, "prometheus.yaml"),
-		"--storage.tsdb.path="+filepath.Join(dir, "data"))
-	cmd.Stdout, cmd.Stderr = logs, logs
 	each := &http.Transport{DisableKeepAlives: true}
-	client := &http.Client{Timeout: proctest.ReadyTime, Transport: each}
-	s := &Server{URL: "http://" + addr, client: client}
-	return s, proctest.Start(tb, cmd).Serves(tb, func() bool { return s.get("/-/ready", nil) == nil })
+	s := &Server{
+		URL: "http://" + addr, client: &http.Client{Timeout: proctest.ReadyTime, Transport: each},
+	}
+	proctest.NewServer(func() *exec.Cmd {
+		return exec.Command("prometheus", "--log.level=warn", "--web.listen-address="+addr,
+			"--config.file="+filepath.Join(dir, "prometheus.yaml"),
+			"--storage.tsdb.path="+filepath.Join(dir, "data"))
+	}, func() bool { return s.get("/-/ready", nil) == nil }).Restart(tb)
+	return s
 }
 
 // Alert is an alert that is pending or fires.

@@ -85,12 +85,8 @@ func (h *Held) answered(b []byte) {
 }
 
 // HoldBack waits for the request that h is made for. A proxy waits for one at a time; several
-// proxies can wait for the same, and the first to see it has it. Heal ends it.
-func (p *Proxy) HoldBack(h *Held) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting = h
-}
+// proxies can wait for the same, and the first to see it has it. Restore ends it.
+func (p *Proxy) HoldBack(h *Held) { p.do(func() { p.waiting = h }) }
 
 // caught reports whether a request was caught, and does not reach the server now. The lock
 // is held.
@@ -126,13 +122,4 @@ func (h *Held) take(c *pair, request []byte, target string) bool {
 	}
 	close(h.caught)
 	return true
-}
-
-// drop closes the connections of requests that are held.
-func (p *Proxy) drop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.kept {
-		c.cut()
-	}
 }

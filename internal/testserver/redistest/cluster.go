@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,81 +22,38 @@ type Cluster struct {
 // when all of them serve.
 func StartCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	tb.Helper()
-	proctest.Need(tb, packages, "redis-server")
-	var c *Cluster
-	proctest.OnFreePorts(tb, 2*nodes, func(ports []int) bool {
-		c = new(Cluster)
-		return c.launch(tb, o, ports)
-	}, func() string { return c.Nodes[len(c.Nodes)-1].output.String() })
-	c.join(tb)
-	return c
-}
-
-// launch starts the nodes, which know nothing of each other yet, and reports whether they serve.
-// The second half of the ports is for what they tell each other.
-func (c *Cluster) launch(tb testing.TB, o Options, ports []int) bool {
-	tb.Helper()
-	nodes := len(ports) / 2
+	ports := free(tb, 2*nodes) // the second half is for what they tell each other
+	c := new(Cluster)
 	for i := range nodes {
-		_, bus, _ := strings.Cut(addr(ports[nodes+i]), ":")
-		s := &Server{Addr: addr(ports[i]), Dir: tb.TempDir(), opts: o, args: []string{
-			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", bus,
+		addr, own := proctest.Addr(ports[i]), o
+		own.Args = append([]string{
+			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+			"--cluster-port", strconv.Itoa(ports[nodes+i]),
 			"--cluster-node-timeout", o.silence(), "--cluster-announce-ip", "127.0.0.1",
-		}}
+		}, o.Args...)
 		if o.Announce != nil {
-			_, port, _ := strings.Cut(o.Announce(tb, s.Addr), ":")
-			s.args = append(s.args, "--cluster-announce-port", port)
+			_, port, _ := strings.Cut(o.Announce(tb, addr), ":")
+			own.Args = append(own.Args, "--cluster-announce-port", port)
 		}
+		s := newServer(tb, own, addr, "")
+		s.Restart(tb)
 		c.Nodes = append(c.Nodes, s)
-		if !s.launch(tb) {
-			return false
-		}
-	}
-	return true
-}
-
-// join makes the nodes one Cluster.
-func (c *Cluster) join(tb testing.TB) {
-	tb.Helper()
-	n := len(c.Nodes)
-	for i, s := range c.Nodes {
 		s.Do(tb, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
-		s.Do(tb, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/n, (i+1)*slotCount/n-1)
+		s.Do(tb, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/nodes, (i+1)*slotCount/nodes-1)
 		if i > 0 {
-			host, port, _ := strings.Cut(c.Nodes[0].Addr, ":")
-			s.Do(tb, "CLUSTER", "MEET", host, port, c.Nodes[0].args[5])
+			s.Do(tb, "CLUSTER", "MEET", "127.0.0.1", ports[0], ports[nodes])
 		}
 	}
 	c.Await(tb)
+	return c
 }
 
 // Await waits until all nodes say that the Cluster is well.
 func (c *Cluster) Await(tb testing.TB) {
 	tb.Helper()
 	for _, s := range c.Nodes {
-		client := s.Client(tb)
-		eventually(tb, "the Cluster is well", func() bool {
-			info, err := client.ClusterInfo(tb.Context()).Result()
-			return err == nil && strings.Contains(info, "cluster_state:ok")
-		})
+		awaits(tb, s.Client(tb), "cluster_state:ok", "CLUSTER", "INFO")
 	}
-}
-
-// Of returns the node that has the hash slot of a key.
-func (c *Cluster) Of(tb testing.TB, key string) *Server {
-	tb.Helper()
-	slot, err := c.Nodes[0].Client(tb).ClusterKeySlot(tb.Context(), key).Result()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	n := int64(len(c.Nodes))
-	for i, s := range c.Nodes {
-		if slot < (int64(i)+1)*slotCount/n {
-			return s
-		}
-	}
-	tb.Fatalf("no node has slot %d", slot)
-	return nil
 }
 
 // Client returns a client of the Cluster, as package coord/redis wants one, that is

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,39 +50,62 @@ type TLS struct {
 
 // Server is a redis-server in a process of its own.
 type Server struct {
-	Addr              string // host:port
-	Dir               string // the data folder
-	opts              Options
-	file              string   // the configuration file; empty: none
-	args              []string // beyond those that all have
-	output            *proctest.Output
-	*proctest.Process // of the last launch
+	Addr string // host:port
+	Dir  string // the data folder
+	opts Options
+	file string // of its configuration; empty: none
+	*proctest.Server
 }
 
 // Start runs a single server that ends with the test.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	proctest.Need(tb, packages, "redis-server")
-	s := &Server{Dir: tb.TempDir(), opts: o}
-	s.startAnywhere(tb)
+	s := newServer(tb, o, proctest.Addr(free(tb, 1)[0]), "")
+	s.Restart(tb)
 	return s
 }
 
-// startAnywhere starts the server on a port that is free.
-func (s *Server) startAnywhere(tb testing.TB) {
+// free returns free ports, if there is a Redis.
+func free(tb testing.TB, n int) []int {
 	tb.Helper()
-	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
-		s.Addr = addr(ports[0])
-		return s.launch(tb)
-	}, func() string { return s.output.String() })
+	proctest.Need(tb, packages, "redis-server")
+	return proctest.FreePorts(tb, n)
 }
 
-// Restart starts the server again, at the same address, with what is in its folder.
-func (s *Server) Restart(tb testing.TB) {
+// newServer returns a server that is not started; empty: it has no file of its configuration.
+func newServer(tb testing.TB, o Options, addr, file string) *Server {
 	tb.Helper()
-	if !s.launch(tb) {
-		tb.Fatalf("redis-server does not start again:\n%s", s.output)
+	s := &Server{Addr: addr, Dir: tb.TempDir(), opts: o, file: file}
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		tb.Fatal(err)
 	}
+	args := []string{
+		"--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", "",
+	}
+	if file != "" {
+		args = append([]string{file}, args...)
+	}
+	if o.AppendOnly {
+		args = append(args, "--appendonly", "yes", "--appendfsync", "always")
+	}
+	if o.Password != "" {
+		args = append(args, "--requirepass", o.Password, "--masterauth", o.Password)
+	}
+	if t := o.TLS; t != (TLS{}) {
+		args = append(args, "--port", "0", "--tls-port", port, "--tls-ca-cert-file", t.CA,
+			"--tls-cert-file", t.Cert, "--tls-key-file", t.Key)
+	} else {
+		args = append(args, "--port", port)
+	}
+	s.Server = listens(addr, "redis-server", append(args, o.Args...)...)
+	return s
+}
+
+// listens is a program that listens at an address when it serves.
+func listens(addr, program string, args ...string) *proctest.Server {
+	return proctest.NewServer(func() *exec.Cmd { return exec.Command(program, args...) },
+		func() bool { return proctest.Listens(addr) })
 }
 
 // Terminate ends the server in good order, and returns when the process is gone. It asks
@@ -90,7 +113,7 @@ func (s *Server) Restart(tb testing.TB) {
 func (s *Server) Terminate(tb testing.TB) {
 	tb.Helper()
 	c := s.Client(tb)
-	eventually(tb, s.Addr+" ends", func() bool {
+	proctest.Eventually(tb, readyTime, s.Addr+" ends", func() bool {
 		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
 		defer cancel()
 		_ = c.Shutdown(ctx).Err() // the connection ends with the server
@@ -98,43 +121,14 @@ func (s *Server) Terminate(tb testing.TB) {
 	})
 }
 
-// launch starts the process and tells whether it serves; false: it ended.
-func (s *Server) launch(tb testing.TB) bool {
+// awaits waits until something is in the reply to a command, as text.
+func awaits(tb testing.TB, c *goredis.Client, part string, command ...any) {
 	tb.Helper()
-	s.output = new(proctest.Output)
-	_, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var args []string
-	if s.file != "" {
-		args = append(args, s.file)
-	}
-	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no",
-		"--logfile", "")
-	if s.opts.AppendOnly {
-		args = append(args, "--appendonly", "yes", "--appendfsync", "always")
-	}
-	if s.opts.Password != "" {
-		args = append(args, "--requirepass", s.opts.Password, "--masterauth", s.opts.Password)
-	}
-	if t := s.opts.TLS; t != (TLS{}) {
-		args = append(args, "--port", "0", "--tls-port", port, "--tls-ca-cert-file", t.CA,
-			"--tls-cert-file", t.Cert, "--tls-key-file", t.Key)
-	} else {
-		args = append(args, "--port", port)
-	}
-	args = append(append(args, s.args...), s.opts.Args...)
-	cmd := exec.Command("redis-server", args...)
-	cmd.Stdout, cmd.Stderr = s.output, s.output
-	s.Process = proctest.Start(tb, cmd)
-	return awaitPort(tb, s.Addr, s.Process)
-}
-
-// awaitPort waits until a process listens at an address; false: it ended before.
-func awaitPort(tb testing.TB, addr string, p *proctest.Process) bool {
-	tb.Helper()
-	return p.Serves(tb, func() bool { return proctest.Listens(addr) })
+	proctest.Eventually(tb, readyTime, fmt.Sprintf("%q is in the reply to %v", part, command),
+		func() bool {
+			reply, err := c.Do(tb.Context(), command...).Result()
+			return err == nil && strings.Contains(fmt.Sprint(reply), part)
+		})
 }
 
 // Client returns a client of the server, as package coord/redis wants one, that is
@@ -167,20 +161,4 @@ func (s *Server) Do(tb testing.TB, args ...any) string {
 		tb.Fatalf("redis %v: %v", args, err)
 	}
 	return fmt.Sprint(v)
-}
-
-func addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-// write stores a file of a server's configuration.
-func write(tb testing.TB, path, text string) {
-	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// eventually waits until something is so.
-func eventually(tb testing.TB, what string, so func() bool) {
-	tb.Helper()
-	proctest.Eventually(tb, readyTime, what, so)
 }

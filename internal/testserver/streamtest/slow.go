@@ -18,20 +18,28 @@ func Slow(tb testing.TB, c coord.Coordinator, delay func(time.Duration)) {
 	tb.Helper()
 	slowness := time.Duration(fulltest.Rounds(1000, 3000)) * time.Millisecond
 	lease := coord.LeaseConfig{RenewEvery: time.Duration(fulltest.Rounds(2, 5)) * time.Second}
-	end := time.Now().Add(time.Duration(fulltest.Rounds(30, 75)) * time.Second)
 	g := Generate(tb, c, core.Config{Lease: lease})
-	s := Run(g)
-	hiccup := time.Now().Add(time.Until(end) / 2)
-	for delay(slowness); time.Now().Before(end); {
-		if !hiccup.IsZero() && time.Now().After(hiccup) {
-			delay(3 * slowness)
-			RenewedSince(tb, g, time.Now())
-			hiccup = time.Time{}
+	var last core.ID
+	renewed := func(by time.Duration) { // takes IDs until the window was extended
+		tb.Helper()
+		delay(by)
+		began := time.Now()
+		Eventually(tb, "the window is extended", func() bool {
+			id, err := g.Next()
+			if err != nil || id <= last {
+				tb.Fatalf("with answers that are late by %v, after %d came %d, %v", by, last, id, err)
+			}
+			last = id
+			w := g.Health().Workers
+			return len(w) == 1 && w[0].LastRenewal.After(began)
+		})
+	}
+	length := time.Duration(fulltest.Rounds(30, 75)) * time.Second
+	for _, half := range []time.Duration{length / 2, length / 2} {
+		for end := time.Now().Add(half); time.Now().Before(end); {
+			renewed(slowness)
 		}
-		delay(slowness)
-		RenewedSince(tb, g, time.Now())
+		renewed(3 * slowness)
 	}
 	delay(0)
-	s.Stop(tb, 1000)
-	tb.Logf("%d IDs with answers that were late by %v, once by %v", s.N, slowness, 3*slowness)
 }

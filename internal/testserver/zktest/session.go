@@ -4,11 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -50,15 +48,36 @@ func (s *Server) Sessions(tb testing.TB) []int64 {
 	return all
 }
 
+// Operations of the protocol, for [Asks].
+const (
+	OpExists = 3
+	OpSet    = 5
+	OpMulti  = 14
+
+	opClose = -11
+)
+
+// Asks returns a function that reports whether a client asks for an operation in what it sends.
+func Asks(op int32) func(sent []byte) bool {
+	return func(sent []byte) bool {
+		for len(sent) >= 4+shortest {
+			length, number := binary.BigEndian.Uint32(sent), binary.BigEndian.Uint32(sent[4:])
+			// The request for a session has a version, which is 0, where others have their number.
+			if number != 0 && int32(binary.BigEndian.Uint32(sent[8:])) == op {
+				return true
+			}
+			sent = sent[min(len(sent), 4+int(length)):]
+		}
+		return false
+	}
+}
+
 func killSession(addr string, id int64) error {
-	conn, err := net.DialTimeout("tcp", addr, readyTime)
+	conn, err := dial(addr, readyTime)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(readyTime)); err != nil {
-		return err
-	}
 	// The request for a session: version, last transaction, timeout, session, password.
 	hello := binary.BigEndian.AppendUint32(nil, 0)
 	hello = binary.BigEndian.AppendUint64(hello, 0)
@@ -68,7 +87,6 @@ func killSession(addr string, id int64) error {
 	hello = append(hello, passwordOf(id)...)
 	// And that to close it, at once: its client connects again as soon as it is cut off,
 	// which cuts this connection off.
-	const opClose = -11
 	op := int32(opClose)
 	bye := binary.BigEndian.AppendUint32(nil, 1)
 	bye = binary.BigEndian.AppendUint32(bye, uint32(op))
@@ -125,11 +143,7 @@ func passwordOf(session int64) []byte {
 	var password []byte
 	for len(password) < passwordBytes {
 		state = (state*multiplier + 0xB) & mask
-		word := uint32(state >> 16)
-		for range 4 {
-			password = append(password, byte(word))
-			word >>= 8
-		}
+		password = binary.LittleEndian.AppendUint32(password, uint32(state>>16))
 	}
 	return password
 }
