@@ -128,7 +128,7 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 		soon time.Duration
 	}
 	each(t, map[string]outage{
-		"refused":   {func(r *rig, away bool) { r.fake.Refuse(away) }, 1100 * time.Millisecond},
+		"refused": {func(r *rig, away bool) { r.fake.Refuse(away) }, 1100 * time.Millisecond},
 		"slow": {func(r *rig, away bool) {
 			if away {
 				r.slowly(3 * time.Second)
