@@ -68,11 +68,7 @@ func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, a *a
 	ended := ctx.Done()
 	w, lead := g.edges.join(at)
 	if !lead {
-		select {
-		case <-w.reached:
-		case <-changed:
-		case <-ended:
-		}
+		pause(w.reached, changed, ended)
 		return
 	}
 	// Whoever leads also wakes the others when it is called away. One of them then
@@ -91,7 +87,7 @@ func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, a *a
 }
 
 // pause waits for the first of three channels, and tells whether it was ring.
-func pause(ring, changed, ended <-chan struct{}) bool {
+func pause[T any](ring <-chan T, changed, ended <-chan struct{}) bool {
 	select {
 	case <-ring:
 		return true
@@ -116,7 +112,9 @@ func (g *Generator) approach(at, most int64, changed, ended <-chan struct{}) {
 			if !relaxed {
 				d -= timerSlack
 			}
-			if !pauseFor(d, changed, ended) {
+			t := time.NewTimer(d)
+			again := pause(t.C, changed, ended)
+			if t.Stop(); !again {
 				return
 			}
 			continue
@@ -136,17 +134,4 @@ func (g *Generator) approach(at, most int64, changed, ended <-chan struct{}) {
 		default:
 		}
 	}
-}
-
-// pauseFor waits for d on a timer, unless one of the channels cuts it short.
-func pauseFor(d time.Duration, changed, ended <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-changed:
-	case <-ended:
-	}
-	return false
 }

@@ -91,7 +91,6 @@ func TestLayoutValidate(t *testing.T) {
 				"2024-01-01T00:00:00Z",
 		},
 		{"epoch just after 1970", at(time.UnixMilli(1)), "looks like seconds"},
-		{"epoch in February 1970", at(year(1970, 3).Add(-time.Second)), "looks like seconds"},
 		{"epoch in March 1970", at(year(1970, 3)), ""},
 		{
 			"epoch in microseconds", at(year(2024, 1).Add(time.Microsecond)),
@@ -106,16 +105,13 @@ func TestLayoutValidate(t *testing.T) {
 		},
 		{"unit longest", unit(math.MaxInt64 / time.Millisecond * time.Millisecond), ""},
 		{"no time bits", of(0, 10, 12), "TimeBits is 0; it must be at least 1"},
-		{"31 worker bits", of(31, 31, 1), ""},
 		{"32 worker bits", of(10, 32, 1), "WorkerBits is 32; 0 to 31 are allowed"},
 		{"no sequence bits", of(41, 10, 0), "SequenceBits is 0; 1 to 31 are allowed"},
-		{"31 sequence bits", of(32, 0, 31), ""},
 		{"32 sequence bits", of(10, 0, 32), "SequenceBits is 32; 1 to 31 are allowed"},
 		{
 			"64 bits", of(42, 10, 12),
 			"TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together; at most 63 are allowed",
 		},
-		{"sum past 255", of(255, 31, 31), "are 317 bits together"},
 		{"narrow", of(1, 0, 1), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) { checkLayoutError(t, tt.layout.Validate(), tt.want) })

@@ -92,30 +92,6 @@ func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
 	}
 }
 
-// A window that is lost before it opens delays no other: worker ID 0 opens in 25 s and
-// is lost after one, and 1 is open.
-func TestNewWaitsForNoWindowThatItHasLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(2)
-		ahead(t, f, leaseConfig(nil).Layout, 25*time.Second)
-		other := f.Steal(1)
-		began := time.Now()
-		time.AfterFunc(time.Second, func() {
-			if err := f.Client().Release(t.Context(), other, other.NotBefore); err != nil {
-				t.Error(err)
-			}
-			f.Steal(0)
-		})
-		g := lease(t, f)
-		if w := g.cfg.Layout.Decompose(g.next()).WorkerID; w != 1 {
-			t.Errorf("an ID of worker ID %d", w)
-		}
-		if took := time.Since(began); took < time.Second || took > 8*time.Second {
-			t.Errorf("New took %v; the renewal that shows the loss is due within 7", took)
-		}
-	})
-}
-
 // warned is a coordinator that has something to warn of.
 type warned struct{ coord.Coordinator }
 

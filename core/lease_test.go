@@ -151,22 +151,6 @@ func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 	})
 }
 
-func TestLossAfterAnOutageIsNamedAndNotTheOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := lease(t, newFake(1))
-		g.fake.Refuse(true)
-		letSettled(2 * leaseEvery)
-		g.fake.Steal(0)
-		g.fake.Refuse(false)
-		g.fake.DelayReplies(coordtest.Acquire, 4*time.Second, 1)
-		letSettled(1100 * time.Millisecond)
-		if _, err := g.Next(); !errors.Is(err, coord.ErrLeaseLost) ||
-			errors.Is(err, coordtest.ErrUnreachable) {
-			t.Errorf("Next: %v", err)
-		}
-	})
-}
-
 func TestOutageWithinTheHorizonFailsNoCall(t *testing.T) {
 	for name, outage := range map[string]func(*coordtest.Fake, bool){
 		"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse,
@@ -222,16 +206,6 @@ func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 		end := renewed.Truncate(time.Millisecond).Add(leaseHorizon + time.Millisecond)
 		if !ok || !ended.Renewed.Equal(renewed) || !ended.Ended.Equal(end) || ended.WorkerID != 0 {
 			t.Errorf("the error is %+v", ended)
-		}
-
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		_, err = g.NextContext(short)
-		took := time.Since(began)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrWindowEnded) ||
-			took != time.Second {
-			t.Errorf("NextContext took %v, its context 1s: %v", took, err)
 		}
 
 		healed := time.Now().Add(20 * time.Second)

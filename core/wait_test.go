@@ -169,21 +169,3 @@ func TestFrozenClock(t *testing.T) {
 		}
 	}
 }
-
-// TestFillStopsHalfWay ends the context in the middle of a long Fill, which keeps the IDs of
-// two ticks.
-func TestFillStopsHalfWay(t *testing.T) {
-	c := clocktest.NewManual(coretest.Start())
-	g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c, Lead: time.Millisecond})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for g.Health().Issued < 8 {
-			runtime.Gosched()
-		}
-		cancel()
-	}()
-	n, err := g.Fill(ctx, make([]core.ID, 20))
-	if issued := g.Health().Issued; n != 8 || !errors.Is(err, context.Canceled) || issued != 8 {
-		t.Errorf("Fill: %d, %v; Issued is %d, want 8", n, err, issued)
-	}
-}

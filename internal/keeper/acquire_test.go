@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
@@ -78,21 +77,6 @@ func TestTokensNeverRepeatAcrossGrants(t *testing.T) {
 		}
 		if n := len(r.led.terms); len(tokens) != n || n < 50 {
 			t.Errorf("%d terms have %d tokens", n, len(tokens))
-		}
-	})
-}
-
-func TestIdentityGetsItsWorkerIDBackAboveItsLastTick(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		named := func(c *keeper.Config) { c.Request.Identity = "host-1" }
-		r := start(t, 4, named)
-		r.serves(time.Second)
-		r.stop()
-		again := join(t, r.fake, r.led, named)
-		again.start()
-		first, second := r.gate.at(), again.gate.at()
-		if second.Grant.WorkerID != first.Grant.WorkerID || second.from != first.last {
-			t.Errorf("%v stamped up to tick %d; after it %v", first.Grant, first.last, second.Grant)
 		}
 	})
 }

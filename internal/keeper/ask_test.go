@@ -60,7 +60,6 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 			lates: 1,
 		},
 		"lost":          {first: never, second: 1, want: 2, took: every, lates: 1},
-		"slow, second":  {first: 6 * time.Second, second: 1, want: 2, took: every, lates: 1},
 		"lost, fails":   {first: never, second: 1, fails: true, took: every, lates: 1},
 		"nothing comes": {first: never, second: never, fails: true, took: time.Minute, lates: 2},
 	}, func(t *testing.T, c calls) {

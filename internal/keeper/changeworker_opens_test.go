@@ -106,18 +106,6 @@ func (r *rig) looksAtCatchUp() {
 	}
 }
 
-func TestKeeperLooksWhenTheClockHasCaughtUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		for range 20 {
-			r.stampFor(time.Second)
-			r.clock.Step(-7 * time.Second)
-			r.looksAtCatchUp()
-			pass(5 * time.Second)
-		}
-	})
-}
-
 // An acquisition that is not answered does not hold up the loop.
 func TestLoopGoesOnWhileItHeals(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -72,21 +72,6 @@ func TestStepBackWithoutAFreeWorkerIDWaitsForTheClock(t *testing.T) {
 	})
 }
 
-func TestWorkerIDWhoseWindowLiesAheadIsGivenBack(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 2)
-		ahead := r.used(1, time.Hour)
-		r.stampFor(3 * time.Second)
-		r.fake.Expire(1)
-		r.clock.Step(-time.Minute)
-		pass(5 * time.Second)
-		r.holds(1, 0)
-		if s := r.fake.Slot(1); s.NotAfter != ahead.NotAfter || r.gate.at().shut {
-			t.Errorf("stored for worker ID 1 is tick %d, it was %d", s.NotAfter, ahead.NotAfter)
-		}
-	})
-}
-
 func TestStepForwardAgainMeanwhileLeavesTheWorkerIDAsItIs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 3)

@@ -38,30 +38,6 @@ func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
 	})
 }
 
-// The same worker ID again, after somebody else: a new generation, and a window
-// above everything that was stored.
-func TestWorkerIDIsTakenBackAboveItsThief(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.stampFor(3 * time.Second)
-		thief := r.fake.Steal(0)
-		pass(2 * time.Second)
-		r.because(coord.ErrNoWorkerID)
-		if !r.gate.at().shut {
-			t.Fatalf("the worker ID is somebody else's, and the term is %+v", r.gate.at())
-		}
-		r.fake.Expire(0)
-		within(t, 1100*time.Millisecond, "the worker ID is held again",
-			func() bool { return r.gate.published() == 2 })
-		if got := r.gate.at().Grant; got.Generation <= thief.Generation ||
-			got.NotBefore < thief.NotAfter {
-			t.Errorf("taken back is %v, the thief had %v", got, thief)
-		}
-		r.because(nil)
-		r.stamps(horizon)
-	})
-}
-
 func TestLostWorkerIDIsAskedForAtMostASecondApart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
