@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -30,7 +31,10 @@ func TestRoundTrips(t *testing.T) {
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
 		crowd := newCoordinator(t, server.Client(t), ns)
-		(&drivertest.Crowd[*etcd.Coordinator]{Members: []*etcd.Coordinator{crowd}}).Acquire(t, held, 32)
+		(&drivertest.Crowd[*etcd.Coordinator]{
+			Members: []*etcd.Coordinator{crowd},
+			Again:   func(err error) bool { return !coord.Permanent(err) }, // as a keeper does
+		}).Acquire(t, held, 32)
 		c := newCoordinator(t, counted, ns)
 		calls.Store(0)
 		if mustAcquire(t, c, request(capacity)); calls.Load() > 4 {

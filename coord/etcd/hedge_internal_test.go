@@ -41,23 +41,40 @@ func TestAsk(t *testing.T) {
 		want     error
 	}{
 		{"at once", 3, true, requests{slow(0, nil)}, 1, 0, nil},
-		{"slow, but within the time", 3, true,
-			requests{slow(2900*time.Millisecond, nil), hangs}, 2, 2900 * time.Millisecond, nil},
-		{"slow, and one member", 1, true, requests{slow(2900*time.Millisecond, nil)},
-			1, 2900 * time.Millisecond, nil},
-		{"a member that hangs", 2, false, requests{hangs, slow(10*time.Millisecond, nil)},
-			2, 1510 * time.Millisecond, nil},
+		{
+			"slow, but within the time", 3, true,
+			requests{slow(2900*time.Millisecond, nil), hangs},
+			2, 2900 * time.Millisecond, nil,
+		},
+		{
+			"slow, and one member", 1, true,
+			requests{slow(2900*time.Millisecond, nil)},
+			1, 2900 * time.Millisecond, nil,
+		},
+		{
+			"a member that hangs", 2, false,
+			requests{hangs, slow(10*time.Millisecond, nil)},
+			2, 1510 * time.Millisecond, nil,
+		},
 		{"all hang", 3, true, requests{hangs}, 2, limit, context.DeadlineExceeded},
 		{"the only member hangs", 1, true, requests{hangs}, 1, limit, context.DeadlineExceeded},
 		{"fails for the moment", 2, true, requests{slow(0, errBusyNow), slow(0, nil)}, 2, 0, nil},
-		{"fails for the moment, and one member", 1, true, requests{slow(0, errBusyNow)},
-			1, 0, errBusyNow},
+		{
+			"fails for the moment, and one member", 1, true,
+			requests{slow(0, errBusyNow)},
+			1, 0, errBusyNow,
+		},
 		{"fails for the moment twice", 3, true, requests{slow(0, errBusyNow)}, 2, 0, errBusyNow},
-		{"fails for the moment, and is not to be repeated", 2, false,
-			requests{slow(0, errBusyNow)}, 1, 0, errBusyNow},
-		{"fails while another is under way", 2, false,
+		{
+			"fails for the moment, and is not to be repeated", 2, false,
+			requests{slow(0, errBusyNow)},
+			1, 0, errBusyNow,
+		},
+		{
+			"fails while another is under way", 2, false,
 			requests{slow(1600*time.Millisecond, errBusyNow), slow(900*time.Millisecond, nil)},
-			2, 2400 * time.Millisecond, nil},
+			2, 2400 * time.Millisecond, nil,
+		},
 		{"fails for good", 2, true, requests{slow(0, wrong)}, 1, 0, wrong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 		return nil, err
 	}
 	st.life = p.Life()
-	st.life.Spawn(func() { st.watchRoom(st.life.Context()) })
+	st.life.Spawn(func() { st.watchRoom(st.life.Context(), time.Tick(roomEvery)) })
 	return &Coordinator{Coordinator: p, client: client}, nil
 }
 

@@ -14,13 +14,11 @@ const (
 	roomUsed = 60
 )
 
-// watchRoom looks now and then how full the database is, until ctx ends.
-func (st *store) watchRoom(ctx context.Context) {
-	ticker := time.NewTicker(roomEvery)
-	defer ticker.Stop()
+// watchRoom looks with each tick how full the database is, until ctx ends.
+func (st *store) watchRoom(ctx context.Context, ticks <-chan time.Time) {
 	for full := false; ; {
 		select {
-		case <-ticker.C:
+		case <-ticks:
 			full = st.lookAtRoom(ctx, full)
 		case <-ctx.Done():
 			return

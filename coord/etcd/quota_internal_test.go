@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -25,12 +26,14 @@ func TestRoom(t *testing.T) {
 		t.Fatalf("the server does not tell its quota: %v, %v", status, err)
 	}
 	var size, quota int64
+	told := func() {}
 	tells := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
 		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		if status, ok := reply.(*pb.StatusResponse); ok {
 			status.DbSize, status.DbSizeQuota = size, quota
+			told()
 		}
 		return err
 	})
@@ -59,6 +62,15 @@ func TestRoom(t *testing.T) {
 			strings.Contains(log.String(), "/unalike/orders/"); warned != step.warns {
 			t.Errorf("%+v: the log is %q", step, log.String())
 		}
+	}
+	log.Reset()
+	ctx, end := context.WithCancel(t.Context())
+	told = end
+	ticks := make(chan time.Time, 1)
+	ticks <- time.Time{}
+	st.watchRoom(ctx, ticks)
+	if !strings.Contains(log.String(), "fills up") {
+		t.Errorf("with a tick, the log is %q", log.String())
 	}
 }
 

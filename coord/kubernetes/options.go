@@ -97,14 +97,11 @@ func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordin
 	if client == nil {
 		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
 	}
-	return build(client, false, baseURL, namespace, opts, "")
+	return build(&api{client: client}, baseURL, namespace, opts)
 }
 
-// build is New for a client that may be of this driver's own, and may need a token with each
-// request.
-func build(
-	client *http.Client, own bool, baseURL, namespace string, opts Options, token string,
-) (*Coordinator, error) {
+// build is New for an api of which the client is known, and how it shows who it is.
+func build(a *api, baseURL, namespace string, opts Options) (*Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -118,12 +115,12 @@ func build(
 		return nil, fmt.Errorf("%w: the address of the API server is not understood; it is http:// or "+
 			"https:// with a host, for example https://10.0.0.1:443", coord.ErrInvalid)
 	}
-	leases := strings.TrimSuffix(base.String(), "/") +
+	a.in, a.role = opts.In, opts.Role
+	a.leases = strings.TrimSuffix(base.String(), "/") +
 		"/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases"
-	a := &api{client: client, own: own, token: token, in: opts.In, role: opts.Role, leases: leases}
 	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: driver.JoinPlace("kubernetes", leases, namespace),
+		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how " +
 			"far its windows reach",

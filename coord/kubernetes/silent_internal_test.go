@@ -25,7 +25,7 @@ func TestSilent(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, far); _ = far.Close() }()
 			return near, nil
 		}
-		c, err := build(client, true, "http://silent", "orders", Options{In: "shop"}, "")
+		c, err := build(&api{client: client, own: true}, "http://silent", "orders", Options{In: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}

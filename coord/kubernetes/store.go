@@ -29,10 +29,10 @@ type store struct {
 	last           *all          // list, guarded by turn; nil: it has failed
 	ticket         atomic.Int64  // where the next acquisition looks first
 
-	mu     sync.Mutex
-	server int64          // the API server's clock, when it was learned; 0: it was not
-	at     time.Time      // monotonic
-	bars   map[string]bar // writes that are refused, by their verb
+	protocol.ServerClock // the API server's
+
+	mu   sync.Mutex
+	bars map[string]bar // writes that are refused, by their verb
 }
 
 func newStore(a *api, namespace string, o Options) *store {
@@ -44,12 +44,10 @@ func newStore(a *api, namespace string, o Options) *store {
 	return s
 }
 
-// session is the store, as one token sees it. There is nothing to end: leases end by the API
-// server's clock.
+// session is the store, as one token sees it.
 type session struct {
 	*store
-	life context.Context //nolint:containedctx // it is ended by End
-	end  context.CancelFunc
+	protocol.Timed
 
 	// Guarded by mu of the store:
 	listed *all // by the last survey; nil: this session has changed something since
@@ -58,31 +56,11 @@ type session struct {
 
 // Open implements [protocol.Store].
 func (s *store) Open(string, time.Duration, int) (protocol.Session, error) {
-	life, end := context.WithCancel(context.Background())
-	return &session{store: s, life: life, end: end}, nil
+	return &session{store: s, Timed: protocol.NewTimed()}, nil
 }
-
-// Over implements [protocol.Session].
-func (s *session) Over() error { return s.life.Err() }
-
-// End implements [protocol.Session].
-func (s *session) End() { s.end() }
-
-// Holds implements [protocol.Session]: a lease is a field, which any session keeps alive.
-func (s *session) Holds(v *protocol.View) bool { return v.Owned }
 
 // half is what is added to the API server's clock, which is rounded down to a second.
 const half = int64(time.Second / 2 / time.Microsecond)
-
-// Time implements [protocol.Session].
-func (s *store) Time() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.server == 0 {
-		return 0
-	}
-	return s.server + half + lifetime.Since(s.at).Microseconds()
-}
 
 // noteClock takes note of the API server's clock.
 func (s *store) noteClock(date int64) error {
@@ -90,9 +68,7 @@ func (s *store) noteClock(date int64) error {
 		return errors.New("the answer of the API server does not tell the time: " +
 			"whatever is between must leave its header Date as it is")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server, s.at = date, lifetime.Now()
+	s.Note(date + half)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 	} else {
 		token = filepath.Join(folder, "token")
 	}
-	return build(newClient(config), true, base, namespace, opts, token)
+	return build(&api{client: newClient(config), own: true, token: token}, base, namespace, opts)
 }
 
 // parse reads a URL.

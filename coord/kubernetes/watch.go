@@ -19,9 +19,8 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 	if !v.Owned {
 		return true
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	ctx, stop := s.During(ctx)
+	defer stop()
 	for {
 		gone, err := s.watch(ctx, v.Slot)
 		switch {

@@ -29,7 +29,9 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 		if c != nil {
 			o := c.Options()
 			return setup{
-				single, []string{o.Addr}, o.DB, o.MaxRetries, false, o.ContextTimeoutEnabled,
+				single,
+				[]string{o.Addr},
+				o.DB, o.MaxRetries, false, o.ContextTimeoutEnabled,
 				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
 			}, nil
 		}

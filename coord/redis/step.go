@@ -11,7 +11,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -82,9 +81,7 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 		return nil, err
 	}
 	a.Wrote = r.Write != nil && a.refused == ""
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server, s.learned = a.now, lifetime.Now()
+	s.Note(a.now)
 	return a, nil
 }
 

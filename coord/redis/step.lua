@@ -26,16 +26,21 @@ if string.match(replication, 'role:(%l+)') ~= 'master' then --mutant:redis-repli
   -- What a replica has may be old. In these words, clients look for the master again.
   return redis.error_reply("READONLY You can't write against a read only replica.")
 end
-local process, history = string.match(server, 'run_id:(%x+)'), string.match(replication, 'master_replid:(%x+)')
+local process = string.match(server, 'run_id:(%x+)')
+local history = string.match(replication, 'master_replid:(%x+)')
 if not process or not history then return redis.error_reply('NOLINEAGE') end
 
-local function received() return string.match(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:(%d+)') end
+local function received()
+  return string.match(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:(%d+)')
+end
 
 -- same reports whether a history with a new name is that of which the namespace has the old name.
 -- The process is the same, and has not followed another server since: doc.go says why.
 local function same(bytes)
-  --mutant:redis-backup
-  return string.find(replication, 'master_replid2:0+%s') and string.find(replication, 'second_repl_offset:%-1%s') and received() == bytes
+  return string.find(replication, 'master_replid2:0+%s')
+    and string.find(replication, 'second_repl_offset:%-1%s')
+    --mutant:redis-backup
+    and received() == bytes
 end
 
 -- lineage is the process and the first name of its history that the namespace knows; origin is
@@ -43,7 +48,9 @@ end
 local origin, last, bytes = string.match(stored('origin'), '^(%S+) (%S+) (%S+)$')
 local lineage = process .. '-' .. history
 --mutant:redis-failover
-if origin and string.sub(origin, 1, #process) == process and (last == history or same(bytes)) then lineage = origin end
+if origin and string.sub(origin, 1, #process) == process and (last == history or same(bytes)) then
+  lineage = origin
+end
 
 -- Leases ----------------------------------------------------------------------------------------
 
@@ -65,7 +72,8 @@ local function leased(id, micros)
   local field, at = page(id)
   local all = string.sub(stored(field) .. string.rep('0', PAGE * DIGITS), 1, PAGE * DIGITS)
   local ends = micros > 0 and math.min(now + micros, FOREVER) or 0
-  return field, string.sub(all, 1, at) .. string.format('%016.0f', ends) .. string.sub(all, at + DIGITS + 1)
+  local before, after = string.sub(all, 1, at), string.sub(all, at + DIGITS + 1)
+  return field, before .. string.format('%016.0f', ends) .. after
 end
 
 -- Writing ---------------------------------------------------------------------------------------
@@ -73,13 +81,11 @@ end
 -- refusal returns why a write is refused; empty: it is done.
 local function refusal(w)
   if w.settles then
-
     if w.settles ~= lineage or now - w.seen > LATEST then return 'lineage' end
   elseif origin ~= lineage then
     return 'lineage'
   end
   if stored('meta') ~= w.meta then return 'meta' end
-
   if w.opens > now then return 'ahead' end
   if leads(w.token) ~= '' then return 'token' end
   --mutant:redis-used
@@ -115,10 +121,13 @@ end
 local matching = {}
 if req.match then
   for _, field in ipairs(redis.call('HKEYS', key)) do
-    if string.find(field, req.match) then matching[#matching + 1], matching[#matching + 2] = field, stored(field) end
+    if string.find(field, req.match) then
+      matching[#matching + 1], matching[#matching + 2] = field, stored(field)
+    end
   end
 end
 return {
-  refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key), leads(req.token),
-  redis.call('HMGET', key, unpack(req.get)), matching, req.info and server .. replication .. redis.call('INFO', 'memory') or '',
+  refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key),
+  leads(req.token), redis.call('HMGET', key, unpack(req.get)), matching,
+  req.info and server .. replication .. redis.call('INFO', 'memory') or '',
 }

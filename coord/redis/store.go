@@ -5,13 +5,11 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -26,43 +24,19 @@ type store struct {
 	life      context.Context //nolint:containedctx // for calls that outlast theirs
 	warned    atomic.Bool     // of the server's settings
 
-	mu      sync.Mutex
-	server  int64     // its clock, when it was learned; 0: it was not
-	learned time.Time // monotonic
+	protocol.ServerClock
 }
 
-// session is the store, as one token sees it. There is nothing to end: leases end by the server's
-// clock.
+// session is the store, as one token sees it.
 type session struct {
 	*store
-	ttl  time.Duration
-	life context.Context //nolint:containedctx // it is ended by End
-	end  context.CancelFunc
+	protocol.Timed
+	ttl time.Duration
 }
 
 // Open implements [protocol.Store].
 func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, error) {
-	life, end := context.WithCancel(context.Background())
-	return &session{s, ttl, life, end}, nil
-}
-
-// Over implements [protocol.Session].
-func (s *session) Over() error { return s.life.Err() }
-
-// End implements [protocol.Session].
-func (s *session) End() { s.end() }
-
-// Holds implements [protocol.Session]: any session keeps a lease alive.
-func (s *session) Holds(v *protocol.View) bool { return v.Owned }
-
-// Time implements [protocol.Session].
-func (s *store) Time() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.server == 0 {
-		return 0
-	}
-	return s.server + lifetime.Since(s.learned).Microseconds()
+	return &session{s, protocol.NewTimed(), ttl}, nil
 }
 
 // Look implements [protocol.Session].
@@ -155,26 +129,9 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	return l, nil
 }
 
-// looks is how often a watch looks within a TTL. A renewal tells as much, so it is rarer.
-const looks = 2
-
-// Watch implements [protocol.Session]. It asks again and again: Redis tells nobody when a lease
-// ends.
+// Watch implements [protocol.Session].
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
-	ticker := time.NewTicker(s.ttl / looks)
-	defer ticker.Stop()
-	slot := v.Slot.Record
-	for v.Owned && v.Slot.Record.Holds(slot.Token, slot.Generation) {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-s.life.Done():
-			return false
-		case <-ticker.C:
-		}
-		if now, err := s.Look(ctx, slot.Worker, ""); err == nil {
-			v = now
-		}
-	}
-	return true
+	return s.WatchByLooking(ctx, s.ttl, v, func(ctx context.Context) (*protocol.View, error) {
+		return s.Look(ctx, v.Slot.Record.Worker, "")
+	})
 }

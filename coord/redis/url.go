@@ -74,7 +74,7 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	life, end := context.WithCancel(context.Background())
 	t.options.Logger = u.Logger
 	s := &store{
-		client: t.client(k, life), namespace: t.namespace, at: strings.Join(t.addrs, ", "),
+		client: t.client(life, k), namespace: t.namespace, at: strings.Join(t.addrs, ", "),
 		secure: secure,
 	}
 	c, err := begin(s, k.place(t.addrs, t.master, t.db, t.namespace), t.options)
@@ -219,7 +219,7 @@ func (t target) login(context.Context) (user, password string, err error) {
 // client returns a client, which asks Sentinels until life ends. It makes no retries of its own,
 // and its calls end with their contexts and with nothing else: -1 is no timeout. It says nothing to
 // the server that a user with few rights may not say.
-func (t target) client(k kind, life context.Context) goredis.UniversalClient {
+func (t target) client(life context.Context, k kind) goredis.UniversalClient {
 	o := &goredis.UniversalOptions{
 		Addrs: t.addrs, MasterName: t.master, IsClusterMode: k.scheme == cluster.scheme, DB: t.db,
 		CredentialsProviderContext: t.login,

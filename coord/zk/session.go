@@ -16,7 +16,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -68,7 +67,7 @@ type session struct {
 	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is no connection
 
-	epoch time.Time // when the leader's clock was 0, as the last write has told
+	protocol.ServerClock // the leader's, as the last write has told
 
 	id atomic.Int64 // 0: not yet
 	// is called when the clock's write was sent
@@ -263,23 +262,8 @@ func (s *session) cut() {
 	}
 }
 
-// tick takes note of the leader's clock at a write, in milliseconds.
-func (s *session) tick(milli int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// it is rounded down
-	s.epoch = lifetime.Now().Add(-time.Duration(milli)*time.Millisecond - time.Millisecond/2)
-}
-
-// Time implements [protocol.Session]: the leader's clock.
-func (s *session) Time() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.epoch.IsZero() {
-		return 0
-	}
-	return lifetime.Since(s.epoch).Microseconds()
-}
+// tick takes note of the leader's clock at a write, in milliseconds, which are rounded down.
+func (s *session) tick(milli int64) { s.Note(milli*1000 + 500) }
 
 // Over implements [protocol.Session].
 func (s *session) Over() error { return context.Cause(s.ended) }

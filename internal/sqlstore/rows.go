@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -124,9 +123,7 @@ func (s *store) read(all [][]string) (*answer, error) {
 	if a.now == 0 {
 		return nil, fmt.Errorf("the answer does not tell the server's time")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server, s.at = a.now, lifetime.Now()
+	s.Note(a.now)
 	return a, nil
 }
 

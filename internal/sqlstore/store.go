@@ -88,44 +88,22 @@ type store struct {
 	making     chan struct{} // has one while somebody makes the tables, and sets madeTables
 	madeTables time.Time     // monotonic
 
-	mu     sync.Mutex
-	server int64     // its clock, when it was learned; 0: it was not
-	at     time.Time // monotonic
-	tally  tally
+	protocol.ServerClock
+
+	mu    sync.Mutex
+	tally tally
 }
 
-// session is the store, as one token sees it. There is nothing to end: leases end by the
-// server's clock.
+// session is the store, as one token sees it.
 type session struct {
 	*store
-	ttl  time.Duration
-	life context.Context //nolint:containedctx // it is ended by End
-	end  context.CancelFunc
+	protocol.Timed
+	ttl time.Duration
 }
 
 // Open implements [protocol.Store].
 func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, error) {
-	life, end := context.WithCancel(context.Background())
-	return &session{s, ttl, life, end}, nil
-}
-
-// Over implements [protocol.Session].
-func (s *session) Over() error { return s.life.Err() }
-
-// End implements [protocol.Session].
-func (s *session) End() { s.end() }
-
-// Holds implements [protocol.Session]: a lease is a column, which any session keeps alive.
-func (s *session) Holds(v *protocol.View) bool { return v.Owned }
-
-// Time implements [protocol.Session].
-func (s *store) Time() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.server == 0 {
-		return 0
-	}
-	return s.server + lifetime.Since(s.at).Microseconds()
+	return &session{s, protocol.NewTimed(), ttl}, nil
 }
 
 // stmt is a statement about the namespace, which is its first argument.
@@ -259,28 +237,10 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	return l, nil
 }
 
-// looks is how often a watch looks within a TTL. A renewal tells as much, so it is rarer.
-const looks = 2
-
-// Watch implements [protocol.Session]. It asks again and again: a connection that listens
-// would be one for each holder, and a pooler passes nothing on.
+// Watch implements [protocol.Session].
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
-	ticker := time.NewTicker(s.ttl / looks)
-	defer ticker.Stop()
-	slot := v.Slot.Record
-	for {
-		if !v.Owned || !v.Slot.Record.Holds(slot.Token, slot.Generation) {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-s.life.Done():
-			return false
-		case <-ticker.C:
-		}
-		if now, err := s.look(ctx, slot.Worker, false, s.view(slot.Worker)); err == nil {
-			v = now
-		}
-	}
+	worker := v.Slot.Record.Worker
+	return s.WatchByLooking(ctx, s.ttl, v, func(ctx context.Context) (*protocol.View, error) {
+		return s.look(ctx, worker, false, s.view(worker))
+	})
 }
