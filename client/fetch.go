@@ -108,7 +108,8 @@ func (c *Client) rest(err error) {
 	}
 	if c.refusals++; c.refusals > 1 || !errors.Is(err, ErrMixed) {
 		//mutant:client-rests
-		c.again = time.Now().Add(min(refusedPause<<min(c.refusals-1, 10), mostPause)) //nolint:forbidigo // when to ask is no matter of IDs
+		//nolint:forbidigo // when to ask is no matter of IDs
+		c.again = time.Now().Add(min(refusedPause<<min(c.refusals-1, 10), mostPause))
 	}
 }
 

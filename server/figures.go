@@ -62,7 +62,8 @@ func (s *Server) WorkerIDs(name string, slots []coord.Slot, free, of int) {
 	if g, err := s.named(name); err == nil {
 		slots = slices.Clone(slots)
 		slices.SortStableFunc(slots, func(a, b coord.Slot) int { return cmp.Compare(rank(a), rank(b)) })
-		g.workers.Store(&workerList{slots, free, of, time.Now()}) //nolint:forbidigo // the page has the machine's time
+		//nolint:forbidigo // the page has the machine's time
+		g.workers.Store(&workerList{slots, free, of, time.Now()})
 	}
 }
 

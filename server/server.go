@@ -61,7 +61,8 @@ func New(cfg Config) (*Server, error) {
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
 		refusals: refusals{seen: map[string]*seen{}},
-		began:    time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
+		traffic:  map[string]*traffic{},
+		began:    time.Now(), //nolint:forbidigo // the page has the machine's time
 	}
 	s.shots.at = s.snapshotNow
 	s.checked.at = s.checks

@@ -41,7 +41,8 @@ func BenchmarkPatch(b *testing.B) {
 	text := func(n int) string { return fmt.Sprintf("%0700d", n) }
 	s.Apply(b, leases, "application/json",
 		fmt.Appendf(nil,
-			`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"bare","annotations":{"record":%q}}}`, text(0)))
+			`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",`+
+				`"metadata":{"name":"bare","annotations":{"record":%q}}}`, text(0)))
 	b.Run("coordinator=PATCH/call=renew", func(b *testing.B) {
 		n := 0
 		for b.Loop() {

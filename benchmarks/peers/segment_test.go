@@ -114,7 +114,9 @@ func BenchmarkSegmentFill(b *testing.B) {
 // second across 20 refills, and without any.
 func BenchmarkSegmentLatency(b *testing.B) {
 	const calls, refills = 1_000_000, 20
-	for name, step := range map[string]int64{"gen=unalike": calls / refills, "gen=unalike/refills=0": 10 * calls} {
+	for name, step := range map[string]int64{
+		"gen=unalike": calls / refills, "gen=unalike/refills=0": 10 * calls,
+	} {
 		b.Run(name, func(b *testing.B) {
 			s := sequence(b, segment.Config{Step: step, MaxStep: step})
 			overdue := 0

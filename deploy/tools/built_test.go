@@ -143,7 +143,8 @@ func read(t *testing.T, path string) string {
 func put(t *testing.T, folder, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(folder, name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+	//nolint:gosec // another user reads it
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -76,7 +76,9 @@ func TestUnitServes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	state := filepath.Join(folder, "unalike")
-	if err := errors.Join(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700), os.Chown(state, user, user)); err != nil { //nolint:gosec // another user reads it
+	//nolint:gosec // another user reads it
+	if err := errors.Join(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700),
+		os.Chown(state, user, user)); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Replace(read(t, filepath.Join(unitsIn, "serve.yaml")), "127.0.0.1:8081",

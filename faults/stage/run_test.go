@@ -289,7 +289,8 @@ func TestReport(t *testing.T) {
 		{Scenario: "b", Backend: "file", Began: began, Commit: "c1", Failures: []string{"late"}},
 		{Scenario: "c", Backend: "etcd", Began: began, Skipped: "not here", Commit: "c1"},
 	})
-	const want = `| scenario | back ends | IDs issued | duplicates | interruption | time to recover | took | result |
+	const want = `| scenario | back ends | IDs issued | duplicates | ` +
+		`interruption | time to recover | took | result |
 |---|---|--:|--:|--:|--:|--:|---|
 | a | etcd | 7 | 2 | 0s | 0s | 1s | **FAILED** |
 | b | etcd file zk | 1,234,568 | 0 | 0s | 1.5s | 2m0s | **2 of 3** |

@@ -210,7 +210,8 @@ func (c *check) locate(ctx context.Context, sources []Source) error {
 	}
 	wanted := map[uint64]*Clash{}
 	for i := range c.report.Clashes {
-		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i] //nolint:gosec // an ID is not negative
+		//nolint:gosec // an ID is not negative
+		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i]
 	}
 	sources = slices.DeleteFunc(slices.Clone(sources), func(src Source) bool { return !src.Again })
 	passed := c.count("finding lines", sources)

@@ -64,11 +64,13 @@ func (t *tracker) scale() clock.Scale {
 }
 
 func (t *tracker) workerOf(v uint64) int {
-	return int(v >> t.layout.SequenceBits & (1<<t.layout.WorkerBits - 1)) //nolint:gosec // it has at most 31 bits
+	//nolint:gosec // it has at most 31 bits
+	return int(v >> t.layout.SequenceBits & (1<<t.layout.WorkerBits - 1))
 }
 
 func (t *tracker) tickOf(v uint64) int64 {
-	return int64(v >> (t.layout.SequenceBits + t.layout.WorkerBits)) //nolint:gosec // it has at most 62 bits
+	//nolint:gosec // it has at most 62 bits
+	return int64(v >> (t.layout.SequenceBits + t.layout.WorkerBits))
 }
 
 func (t *tracker) timeOf(v uint64) time.Time { return t.timeOfTick(t.tickOf(v)) }

@@ -175,7 +175,8 @@ var bars = []bar{
 	},
 }
 
-const heading = `Ratios of medians, from one run. A layout is its bits of time, worker ID and sequence.
+const heading = "Ratios of medians, from one run. " +
+	`A layout is its bits of time, worker ID and sequence.
 The default one, 41/10/12, has 4,096 IDs a millisecond for each worker ID: one every 244 ns.
 Nobody reaches the ceilings of 41/4/18 and 41/1/21.
 

@@ -11,7 +11,8 @@ import (
 // socket, and that others may not go through; so it is in /tmp wherever that is.
 func Folder(tb testing.TB, prefix string) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("/tmp", prefix) //nolint:usetesting // that of the test is closed to others
+	//nolint:usetesting // that of the test is closed to others
+	dir, err := os.MkdirTemp("/tmp", prefix)
 	if err != nil {
 		dir, err = os.MkdirTemp("", prefix) //nolint:usetesting // likewise
 	}
