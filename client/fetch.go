@@ -107,8 +107,8 @@ func (c *Client) rest(err error) {
 		return
 	}
 	if c.refusals++; c.refusals > 1 || !errors.Is(err, ErrMixed) {
-		//mutant:client-rests
 		//nolint:forbidigo // when to ask is no matter of IDs
+		//mutant:client-rests
 		c.again = time.Now().Add(min(refusedPause<<min(c.refusals-1, 10), mostPause))
 	}
 }

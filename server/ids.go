@@ -163,8 +163,8 @@ func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, 
 	}
 	for i, v := range all {
 		if len(text) >= pieceBytes {
-			//mutant:server-pieces
 			//nolint:forbidigo // connections have the machine's time
+			//mutant:server-pieces
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pieceTime))
 			if !write(w, text) {
 				b.text = nil // HTTP/2 may still read what it could not send: no other request may use it
