@@ -11,7 +11,7 @@ import (
 
 // All returns all scenarios but the storms.
 func All() []stage.Scenario {
-	return slices.Concat(processes, outages, losses, stateFiles, segments, service)
+	return slices.Concat(processes, outages, losses, stateFiles, segments, service, ring)
 }
 
 // single are the back ends with one server, of each kind.

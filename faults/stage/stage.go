@@ -70,8 +70,13 @@ const objectsTime = 3 * time.Second
 // Generator returns the usual generator: the suite's times, the back end's URL with the given
 // options, and an easy pace.
 func (s *Stage) Generator(name string, options ...string) worker.Generator {
+	return s.GeneratorOn(s.Backend, name, options...)
+}
+
+// GeneratorOn is Generator for another back end than the stage's own.
+func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) worker.Generator {
 	g := worker.Generator{Name: name, TTL: TTL, Horizon: Horizon, PerSecond: 2000, Goroutines: 2}
-	switch s.Backend.Name {
+	switch b.Name {
 	case "static": // there is one clock, with which there is nothing to compare
 		options = append([]string{"horizon=" + Horizon.String()}, options...)
 	case "file":
@@ -83,10 +88,10 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
-	if s.On("kubernetes") {
+	if b.Name == "kubernetes" {
 		g.StartTime = objectsTime
 	}
-	g.URL = s.Backend.URL(options...)
+	g.URL = b.URL(options...)
 	return g
 }
 
