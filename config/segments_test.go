@@ -101,14 +101,6 @@ func TestOpenSegmentsErrors(t *testing.T) {
 				"segments; known are memory",
 		},
 		{
-			name: "reference", file: "store: memory://u:${PASS}@h\n", is: coord.ErrInvalid,
-			want: "config: store: ${PASS} was not replaced; load the file with Load, or call WithEnv",
-		},
-		{
-			name: "the driver refuses", file: "store: memory://u:secret@nowhere\n", is: coord.ErrInvalid,
-			want: "config: line 1: store: segment: invalid: memory URL: nothing is kept at nowhere",
-		},
-		{
 			name: "hold", file: "store: memory://u:secret@errors\n", is: coord.ErrInvalid,
 			want: "Hold is 1ns; at least 1s is allowed", opens: true, set: segment.Config{Hold: 1},
 		},

@@ -184,16 +184,9 @@ func TestBadState(t *testing.T) {
 	if len(o.urls) > 0 {
 		t.Errorf("opened was %q", o.urls)
 	}
-	for v, want := range map[string]string{
-		"relative.state": `config: line 1: state is "relative.state": it is the absolute path ` +
-			`of a file, for example /var/lib/orders/unalike.state`,
-		"file:///var/lib/x": "config: line 1: state is not shown, as it may contain a password: " +
-			"it is the absolute path",
-		"redis://u:secret@h/state": "it is the absolute path",
-	} {
-		_, err := Parse([]byte("state: " + v))
-		checkInvalid(t, err, want)
-	}
+	_, err := Parse([]byte("state: relative.state"))
+	checkInvalid(t, err, `config: line 1: state is "relative.state": it is the absolute path of a `+
+		"file, for example /var/lib/orders/unalike.state")
 }
 
 // TestStateFileIsShared: generators of one process with the same coordinator and the same state
@@ -286,7 +279,7 @@ func TestStateFileOpening(t *testing.T) {
 
 // TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
 func TestStateLease(t *testing.T) {
-	begin, o := testDriver(t)
+	begin, _ := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	text := "coordinator: " + begin + "/ns?ttl=20s\nstate: " + file +
 		"\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"
@@ -310,13 +303,5 @@ func TestStateLease(t *testing.T) {
 	if got, err := cfg.OpenOptions(cfg.Coordinator, "here"); err != nil ||
 		got != (coord.OpenOptions{}) {
 		t.Errorf("without a state file: %+v, %v", got, err)
-	}
-	cfg.State, cfg.Coordinator = file, begin+"/ns?renew=2s"
-	_, err = cfg.Open(t.Context())
-	checkInvalid(t, err,
-		"config: line 1: coordinator: coord: invalid: RenewEvery is 1s in the configuration and 2s in "+
-			"the coordinator's URL or options; set it in one place")
-	if n := len(o.urls); n != 1 || o.closed.Load() != 0 {
-		t.Errorf("the driver was asked %d times", n)
 	}
 }

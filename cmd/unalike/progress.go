@@ -1,26 +1,22 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-const (
-	// progressAfter is how long a run takes whose progress is worth showing.
-	progressAfter = 200 * time.Millisecond
-	// progressEvery is how often it is drawn.
-	progressEvery = 100 * time.Millisecond
-)
+// progressFrom is from how much work on, in IDs or bytes, progress is worth showing.
+const progressFrom = 1_000_000
 
-// progress draws how far a run is, on a line of a terminal. The nil progress draws nothing.
+// progress shows how far a run is, on a line of a terminal. The nil progress shows nothing.
 type progress struct {
 	out   io.Writer
-	next  time.Time // when it is drawn the next time
-	drawn bool
+	doing string
+	bar   *progressbar.ProgressBar // of what is being done; nil: nothing yet
 }
 
 // newProgress returns nil where nobody watches, and where other is a terminal too, which may be the
@@ -32,27 +28,29 @@ func (a *app) newProgress(other any) *progress {
 	if kind, _ := a.lookupEnv("TERM"); kind == "dumb" {
 		return nil
 	}
-	return &progress{out: a.err, next: time.Now().Add(progressAfter)}
+	return &progress{out: a.err}
 }
 
-// show draws that so much of all is done; all is negative if it is not known. What goes wrong must
-// not end the run.
+// show shows that so much of all is done; all is -1 if it is not known. What goes wrong must not
+// end the run.
 func (p *progress) show(doing string, done, all int64) {
-	if p == nil || time.Now().Before(p.next) {
+	if p == nil || all >= 0 && all < progressFrom {
 		return
 	}
-	p.next, p.drawn = time.Now().Add(progressEvery), true
-	part := ""
-	if all > 0 {
-		part = fmt.Sprintf(", %d %%", int(float64(done)/float64(all)*100))
+	if doing != p.doing {
+		p.finish()
+		p.doing, p.bar = doing, progressbar.NewOptions64(all, progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetDescription(doing), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetSpinnerChangeInterval(0)) // else it goes on by itself after the end
 	}
-	_, _ = fmt.Fprintf(p.out, "\r%s: %s%s\x1b[K", doing, group(fmt.Sprint(done)), part)
+	_ = p.bar.Set64(done)
 }
 
 // finish takes it off the screen.
 func (p *progress) finish() {
-	if p != nil && p.drawn {
-		_, _ = io.WriteString(p.out, "\r\x1b[K")
+	if p != nil && p.bar != nil {
+		_ = p.bar.Clear()
 	}
 }
 

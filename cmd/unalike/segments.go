@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 // segmentsOptions are the flags of segments.
 type segmentsOptions struct {
 	storeOptions
+	watchOptions
 	format choiceValue
 }
 
@@ -28,7 +30,12 @@ func (a *app) segmentsCommand() *cobra.Command {
 		Long: `segments lists the tags of a store: the next number of each, the step, when it was
 changed last, and its description. It changes nothing.
 
---format json prints one object a line: tag, next, step, updated, description.
+--watch looks again and again until it is interrupted, and adds RATE, how many numbers
+a second were taken from the store since the watch began, and LASTS, how long a segment
+of the tag's step lasts at that rate.
+
+--format json prints one object a line: tag, next, step, updated, description, and rate
+with --watch.
 
 create makes a tag, advance raises one. --config takes the store from a file, so that a
 password need not stand on the command line; ` + envStore + ` wins over it, and --store over both.`,
@@ -39,55 +46,90 @@ password need not stand on the command line; ` + envStore + ` wins over it, and 
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.operateStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error {
-				return a.listSegments(ctx, s, o.format.v == formatJSON)
+				return a.listSegments(ctx, s, &o)
 			})
 		},
 	}
 	addStoreFlags(c, &o.storeOptions)
 	addFormatFlag(c, &o.format, "how to print them", formatTable, formatJSON)
+	addWatchFlags(c, &o.watchOptions, "go on, with rates")
 	c.AddCommand(a.createSegmentCommand(), a.advanceSegmentCommand())
 	return c
 }
 
-// listSegments prints the tags.
-func (a *app) listSegments(ctx context.Context, s *tagStore, inJSON bool) error {
-	tags, err := s.Tags(ctx)
+// listSegments prints the tags, and with --watch again and again.
+func (a *app) listSegments(ctx context.Context, s *tagStore, o *segmentsOptions) error {
+	first, began, said := map[string]int64{}, time.Now(), map[string]bool{}
+	look := func(ctx context.Context) error {
+		tags, err := s.Tags(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.writeTags(tags, o, ratesSince(first, time.Since(began), tags)); err != nil {
+			return err
+		}
+		for _, t := range tags {
+			if t.Damage != nil && !said[t.Damage.Error()] {
+				said[t.Damage.Error()] = true
+				a.complain("unalike: %v\n", t.Damage)
+			}
+		}
+		return nil
+	}
+	if err := look(ctx); err != nil || !o.watch {
+		return err
+	}
+	return o.again(ctx, look)
+}
+
+// ratesSince returns how many numbers a second were taken of each tag since its number in first,
+// over a second at least, and adds the tags that are not in there.
+func ratesSince(first map[string]int64, passed time.Duration,
+	tags []segment.Tag,
+) map[string]float64 {
+	rates, seconds := map[string]float64{}, max(passed.Seconds(), 1)
+	for _, t := range tags {
+		if at, known := first[t.Name]; known {
+			rates[t.Name] = float64(t.Next-at) / seconds
+		} else {
+			first[t.Name] = t.Next
+		}
+	}
+	return rates
+}
+
+// writeTags prints tags and their rates in the format that o asks for.
+func (a *app) writeTags(tags []segment.Tag, o *segmentsOptions, rates map[string]float64) error {
+	if o.format.v == formatTable {
+		return a.write(tagTable(tags, o.watch, rates))
+	}
+	text, err := tagLines(tags, rates)
 	if err != nil {
 		return err
 	}
-	text := tagTable(tags)
-	if inJSON {
-		if text, err = tagLines(tags); err != nil {
-			return err
-		}
-	}
-	if err := a.write(text); err != nil {
-		return err
-	}
-	for _, t := range tags {
-		if t.Damage != nil {
-			a.complain("unalike: %v\n", t.Damage)
-		}
-	}
-	return nil
+	return a.write(text)
 }
 
 // tagObject is a tag in JSON.
 type tagObject struct {
-	Tag         string  `json:"tag"`
-	Next        int64   `json:"next"`
-	Step        int64   `json:"step"`
-	Updated     *string `json:"updated"` // null: it is not known
-	Description string  `json:"description"`
-	Damage      string  `json:"damage,omitempty"`
+	Tag         string   `json:"tag"`
+	Next        int64    `json:"next"`
+	Step        int64    `json:"step"`
+	Updated     *string  `json:"updated"` // null: it is not known
+	Description string   `json:"description"`
+	Rate        *float64 `json:"rate,omitempty"` // numbers a second
+	Damage      string   `json:"damage,omitempty"`
 }
 
 // tagLines are tags as JSON, one a line.
-func tagLines(tags []segment.Tag) (text []byte, err error) {
+func tagLines(tags []segment.Tag, rates map[string]float64) (text []byte, err error) {
 	for _, t := range tags {
 		o := tagObject{
 			Tag: t.Name, Next: t.Next, Step: t.Step, Description: t.Description,
 			Updated: timeOrNull(t.Updated),
+		}
+		if rate, known := rates[t.Name]; known {
+			o.Rate = &rate
 		}
 		if t.Damage != nil {
 			o.Damage = t.Damage.Error()
@@ -99,15 +141,31 @@ func tagLines(tags []segment.Tag) (text []byte, err error) {
 	return text, nil
 }
 
-// tagTable is a table of tags.
-func tagTable(tags []segment.Tag) []byte {
-	rows := []byte("TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n")
+// tagTable is a table of tags, for a watch with rates.
+func tagTable(tags []segment.Tag, watch bool, rates map[string]float64) []byte {
+	use := ""
+	if watch {
+		use = "RATE\tLASTS\t"
+	}
+	rows := fmt.Appendf(nil, "TAG\tNEXT\tSTEP\t%sUPDATED\tDESCRIPTION\n", use)
 	for _, t := range tags {
-		rows = fmt.Appendf(rows, "%s\t%d\t%d\t%s\t%s\n", printable(t.Name), t.Next, t.Step,
+		if watch {
+			use = useOf(t, rates[t.Name])
+		}
+		rows = fmt.Appendf(rows, "%s\t%d\t%d\t%s%s\t%s\n", printable(t.Name), t.Next, t.Step, use,
 			timeOrDash(t.Updated), printable(t.Description))
 	}
 	n := int64(len(tags))
 	return fmt.Appendf(columns(rows), "%d %s\n", n, plural(n, "tag"))
+}
+
+// useOf returns the cells of a rate, and of how long a segment lasts at it.
+func useOf(t segment.Tag, rate float64) string {
+	if rate <= 0 {
+		return "-\t-\t"
+	}
+	seconds := min(float64(t.Step)/rate, math.MaxInt32)
+	return fmt.Sprintf("%.1f/s\t%s\t", rate, describe(int64(seconds)*1000))
 }
 
 // createSegmentCommand returns the command that makes a tag.

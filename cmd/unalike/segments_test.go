@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // TestSegments: numbers in one command on a machine with nothing, and the tags that there are then.
@@ -52,6 +56,7 @@ func TestSegments(t *testing.T) {
 			"--zone is \"Mars\"; it is the name of a time zone",
 		},
 		{"generate --as {n}", 2, "--as is for --segment"},
+		{"segments --interval 5s", 2, "--interval is for --watch"},
 		{"generate --store embed:///x", 2, "--store is for --segment"},
 		{"generate --segment a --explain", 2, "--segment is for plain numbers"},
 		{"generate --segment a --store redis://h/0", 2, "unknown scheme"},
@@ -59,6 +64,52 @@ func TestSegments(t *testing.T) {
 		{"segments --store mysql://u:secret@h", 2, "there is no database"},
 		{"segments --store mysq://u:secret@h/db", 2, "did you mean mysql://?"},
 	})
+}
+
+// growing is a store of a tag of which 10 numbers are taken between two looks. After the third, the
+// watch is ended.
+type growing struct {
+	segment.Store
+	looks int64
+	end   context.CancelFunc
+}
+
+// Tags implements [segment.Store].
+func (g *growing) Tags(ctx context.Context) ([]segment.Tag, error) {
+	if g.looks++; g.looks > 3 {
+		g.end()
+		return nil, ctx.Err()
+	}
+	return []segment.Tag{{Name: "orders", Next: 10 * g.looks, Damage: errors.New("damaged")}}, nil
+}
+
+// TestSegmentsWatch: a watch shows again and again how fast numbers are used.
+func TestSegmentsWatch(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, stderr strings.Builder
+	a := &app{streams: streams{out: &out, err: &stderr}}
+	s := &tagStore{
+		&growing{end: cancel},
+		place{},
+		&caller{waits: waits{answer: callTime, quiet: callTime}},
+	}
+	o := segmentsOptions{watchOptions: watchOptions{true, spanValue{v: 1}}}
+	if err := a.listSegments(ctx, s, &o); !errors.Is(err, context.Canceled) ||
+		strings.Count(out.String(), "\n") != 3 || strings.Count(out.String(), `"rate":`) != 2 ||
+		stderr.String() != "unalike: damaged\n" {
+		t.Errorf("%v\n%s%s", err, &out, &stderr)
+	}
+	first, tags := map[string]int64{"orders": 100}, []segment.Tag{
+		{Name: "bills", Next: 5, Step: 10}, {Name: "orders", Next: 350, Step: 1000},
+	}
+	const want = "TAG     NEXT  STEP  RATE    LASTS  UPDATED  DESCRIPTION\n" +
+		"bills   5     10    -       -      -        -\n" +
+		"orders  350   1000  25.0/s  40s    -        -\n2 tags\n"
+	if got := tagTable(tags, true, ratesSince(first, 10*time.Second, tags)); string(got) != want ||
+		first["bills"] != 5 {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 }
 
 // TestDamagedTags: a tag that somebody has damaged is listed with what is wrong with it, and the

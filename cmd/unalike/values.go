@@ -50,6 +50,7 @@ type (
 	timeValue   = value[time.Time]
 	choiceValue = value[string]
 	layoutValue = value[core.Layout]
+	rangeValue  = value[*verify.WorkerRange]
 )
 
 // parseCount reads a positive number.
@@ -120,6 +121,17 @@ func workerValue(s string) (int, error) {
 			math.MaxInt32)}
 	}
 	return int(n), nil
+}
+
+// parseWorkers reads a range of worker IDs.
+func parseWorkers(s string) (*verify.WorkerRange, error) {
+	from, to, _ := strings.Cut(s, "-")
+	first, err := workerValue(from)
+	last, wrong := workerValue(to)
+	if err != nil || wrong != nil || first > last {
+		return nil, errors.New("two worker IDs are needed, the lower one first, for example 0-511")
+	}
+	return &verify.WorkerRange{First: first, Last: last}, nil
 }
 
 // addLayoutFlag gives c the flag --layout.

@@ -16,22 +16,27 @@ import (
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
 	namespaceOptions
-	format         choiceValue
-	column         string
-	plain, ordered bool
-	json           bool
-	memory, shown  countValue
+	format           choiceValue
+	column           string
+	plain, ordered   bool
+	json             bool
+	workers          rangeValue
+	earliest, latest timeValue
+	memory, shown    countValue
 }
 
-// aheadAllowed is how far IDs may be ahead of this machine's clock: clocks differ, and a generator
-// may borrow from the future.
+// aheadAllowed is how far IDs may be ahead of this machine's clock unless --latest says otherwise:
+// clocks differ, and a generator may borrow from the future.
 const aheadAllowed = time.Minute
 
 // verifyCommand returns the command that looks for duplicates.
 func (a *app) verifyCommand() *cobra.Command {
 	o := verifyOptions{
-		memory: newValue("MIB", int64(256), parseMemory),
-		shown:  newValue("N", int64(10), parseCount),
+		workers:  newValue("FIRST-LAST", (*verify.WorkerRange)(nil), parseWorkers),
+		earliest: newValue("TIME", time.Time{}, parseTime),
+		latest:   newValue("TIME", time.Time{}, parseTime),
+		memory:   newValue("MIB", int64(256), parseMemory),
+		shown:    newValue("N", int64(10), parseCount),
 	}
 	c := &cobra.Command{
 		Use:   "verify [FILE...]",
@@ -42,8 +47,8 @@ input (no file, or -), and reports:
 - IDs that occur more than once: worker ID, time, where they stand, and what may have
   caused them: the same worker ID twice, a clock that was stepped back, a restart after
   a burst, different layouts, or lines that were copied
-- IDs that are impossible: larger than the layout allows, or stamped more than a minute
-  ahead of this machine's clock; and lines without an ID
+- IDs that are impossible: larger than the layout allows, stamped before --earliest or
+  after --latest, with worker IDs that are not among --workers; and lines without an ID
 - IDs that follow a larger one of the same worker ID in the same file. These are wrong
   only with --ordered, because few tables and logs keep the order of generation
 - for each worker ID how many IDs it has, and from when to when
@@ -76,6 +81,12 @@ The exit code is 0 if nothing is wrong, and 1 if something is, or if there are n
 	c.Flags().BoolVar(&o.plain, "plain", false, "plain numbers: look for duplicates only")
 	c.Flags().BoolVar(&o.ordered, "ordered", false,
 		"in each file, the IDs of each worker ID have to be in ascending order")
+	c.Flags().Var(&o.workers, "workers",
+		"worker IDs that are allowed, for example 0-511 (default: all of the layout)")
+	c.Flags().Var(&o.earliest, "earliest",
+		"when the first ID can have been made (default: the layout's epoch)")
+	c.Flags().Var(&o.latest, "latest",
+		"when the last ID can have been made (default: a minute from now)")
 	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, in MiB")
 	c.Flags().Var(&o.shown, "show", "how many duplicates, and findings of each other kind, to show")
 	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
@@ -92,7 +103,10 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 		return err
 	}
 	o.layout.v = cfg.Layout
-	options := o.checks(time.Now())
+	options, err := o.checks(time.Now())
+	if err != nil {
+		return err
+	}
 	sources, err := a.sources(args)
 	if err != nil {
 		return err
@@ -123,7 +137,9 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 
 // checkVerifyFlags refuses flags that do not fit together.
 func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
-	for _, name := range []string{"layout", ofCoordinator, "config", "ordered"} {
+	for _, name := range []string{
+		"layout", ofCoordinator, "config", "ordered", "workers", "earliest", "latest",
+	} {
 		if o.plain && c.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the "+
 				"layout; leave one of them out", name)}
@@ -133,7 +149,7 @@ func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
 }
 
 // checks returns what is looked for, as of now.
-func (o *verifyOptions) checks(now time.Time) verify.Options {
+func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
 	out := verify.Options{
 		Memory: o.memory.v << 20, Shown: o.shown.v,
 		Format: verify.Format{
@@ -145,10 +161,23 @@ func (o *verifyOptions) checks(now time.Time) verify.Options {
 			},
 		},
 	}
-	if !o.plain {
-		out.Layout, out.Latest = &o.layout.v, now.Add(aheadAllowed)
+	if o.plain {
+		return out, nil
 	}
-	return out
+	out.Layout, out.Workers = &o.layout.v, o.workers.v
+	out.Earliest, out.Latest = o.earliest.v, o.latest.v
+	if out.Latest.IsZero() {
+		out.Latest = now.Add(aheadAllowed)
+	}
+	if out.Earliest.After(out.Latest) {
+		return out, usageError{fmt.Errorf("--earliest %v is after --latest %s", &o.earliest,
+			out.Latest.UTC().Format(time.RFC3339Nano))}
+	}
+	if most := out.Layout.Workers() - 1; out.Workers != nil && out.Workers.Last > most {
+		return out, usageError{fmt.Errorf("--workers %v: layout %v has worker IDs 0 to %d", &o.workers,
+			out.Layout, most)}
+	}
+	return out, nil
 }
 
 // report prints what was found, and returns an error if something is wrong.

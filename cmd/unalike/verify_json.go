@@ -13,6 +13,7 @@ type verifyObject struct {
 	Duplicates   int64            `json:"duplicates"`
 	Extra        int64            `json:"extra"` // how often duplicates occur beyond the first time
 	Outside      int64            `json:"outside"`
+	Early        int64            `json:"early"`
 	TooLate      int64            `json:"late"`
 	Unreadable   int64            `json:"unreadable"`
 	OutOfOrder   int64            `json:"out_of_order"`
@@ -46,7 +47,8 @@ type workerObject struct {
 func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	out := verifyObject{
 		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra,
-		Outside: r.Outside, TooLate: r.TooLate, Unreadable: r.Unreadable, OutOfOrder: r.OutOfOrder,
+		Outside: r.Outside, Early: r.Early, TooLate: r.TooLate, Unreadable: r.Unreadable,
+		OutOfOrder:   r.OutOfOrder,
 		Unattributed: r.Unattributed,
 		Causes:       append([]verify.Cause{}, r.Causes...),
 		Examples:     append([]verify.Example{}, r.Examples...),

@@ -102,12 +102,19 @@ func TestVerifyFormats(t *testing.T) {
 	const most = "9223372036854775807\n" // beyond the year 9999, which a time.Time in JSON cannot be
 	wantCall(t, verify(most+most, "--json", "--layout", "41/10/12/1h0m0s/2024-01-01T00:00:00Z"),
 		exitFailure, `"late":2,`, ": 1 duplicate, 2 too late\n")
+	wantCall(t, verify(knownID, "--workers", "5-7"), exitFailure, " has worker ID ",
+		": 1 outside the layout or --workers\n")
+	wantCall(t, verify(knownID, "--earliest", "2090-01-01T00:00:00Z", "--latest",
+		"2099-01-01T00:00:00Z"), exitFailure, ", before 2090-01-01", ": 1 too early\n")
+	wantCall(t, verify(knownID, "--json", "--latest", "2020-01-01T00:00:00Z"), exitFailure,
+		`"early":0,"late":1,`, ": 1 too late\n")
 
 	wantCall(t, call(t, nil, "7\n8\n7\n", "verify", "--plain"), exitFailure,
 		"3 IDs: 1 duplicate\n7 occurs 2 times\n", "")
 	got := call(t, nil, "7\n7\n", "verify", "--plain", "--json")
-	if want := `{"ok":false,"ids":2,"duplicates":1,"extra":1,"outside":0,"late":0,"unreadable":0,` +
-		`"out_of_order":0,"unattributed":0,"clashes":[{"id":"7","times":2,"places":[]}],"causes":[],` +
+	if want := `{"ok":false,"ids":2,"duplicates":1,"extra":1,"outside":0,"early":0,"late":0,` +
+		`"unreadable":0,"out_of_order":0,"unattributed":0,` +
+		`"clashes":[{"id":"7","times":2,"places":[]}],"causes":[],` +
 		`"examples":[],"workers":[],"holders":[]}` + "\n"; got.out != want {
 		t.Errorf("%s\nwant %s", got.out, want)
 	}
@@ -121,6 +128,19 @@ func TestVerifyRefuses(t *testing.T) {
 		{"verify --memory 3GiB", exitUsage, "a whole number of MiB from 1 to "},
 		{"verify --memory 0", exitUsage, "a whole number of MiB from 1 to "},
 		{"verify --memory 65537", exitUsage, "a whole number of MiB from 1 to "},
+		{
+			"verify --workers 5-3", exitUsage,
+			"two worker IDs are needed, the lower one first, for example 0-511",
+		},
+		{
+			"verify --workers 0-1024", exitUsage,
+			"--workers 0-1024: layout 41/10/12/1ms/2024-01-01T00:00:00Z has worker IDs 0 to 1023",
+		},
+		{
+			"verify --earliest 2090-01-01T00:00:00Z", exitUsage,
+			"--earliest 2090-01-01T00:00:00Z is after --latest ",
+		},
+		{"verify --plain --workers 0-5", exitUsage, "and --workers is about the layout"},
 		{"verify --show 0", exitUsage, "a whole number from 1 to "},
 		{"verify --format hex", exitUsage, "it is one of auto, decimal, base62, base32, json"},
 		{

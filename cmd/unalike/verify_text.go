@@ -18,7 +18,8 @@ func findings(r *verify.Report, ordered bool) []string {
 		}
 	}
 	add(r.Duplicates, plural(r.Duplicates, "duplicate"))
-	add(r.Outside, "outside the layout")
+	add(r.Outside, "outside the layout or --workers")
+	add(r.Early, "too early")
 	add(r.TooLate, "too late")
 	add(r.Unreadable, "unreadable")
 	if ordered {

@@ -7,8 +7,45 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/unalike-id/unalike/coord"
 )
+
+// watchOptions are the flags of a command that can look again and again.
+type watchOptions struct {
+	watch    bool
+	interval spanValue
+}
+
+// addWatchFlags gives c the flags of o; what says what more it does then.
+func addWatchFlags(c *cobra.Command, o *watchOptions, what string) {
+	o.interval = newValue("DURATION", 2*time.Second, parseInterval)
+	c.Flags().BoolVarP(&o.watch, "watch", "w", false, what)
+	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("interval") && !o.watch {
+			return usageError{errors.New("--interval is for --watch; add --watch, or leave it out")}
+		}
+		return nil
+	}
+}
+
+// again calls look at every interval until ctx ends, or look fails.
+func (o *watchOptions) again(ctx context.Context, look func(context.Context) error) error {
+	t := time.NewTicker(o.interval.v)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := look(ctx); err != nil {
+			return err
+		}
+	}
+}
 
 // watch shows what changes of the worker IDs of a namespace.
 type watch struct {
@@ -23,22 +60,7 @@ type watch struct {
 	trouble string             // what the last look could not read
 }
 
-// run looks at every tick until ctx ends. A back end that does not answer is reported and waited
-// for.
-func (w *watch) run(ctx context.Context, ticks <-chan time.Time) error {
-	for {
-		select {
-		case <-ticks:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := w.look(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// look shows what has changed.
+// look shows what has changed. A back end that does not answer is reported and waited for.
 func (w *watch) look(ctx context.Context) error {
 	slots, unreadable := w.of.List(ctx)
 	told, unknown := w.info, error(nil)

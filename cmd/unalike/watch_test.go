@@ -57,9 +57,8 @@ func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, e
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.end = cancel
-	ticks := make(chan time.Time)
-	close(ticks) // the next look follows at once
-	err = w.run(ctx, ticks)
+	often := watchOptions{interval: spanValue{v: 1}} // the next look follows at once
+	err = often.again(ctx, w.look)
 	return o.String(), e.String(), err
 }
 

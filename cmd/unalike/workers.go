@@ -15,15 +15,14 @@ const formatTable = "table"
 // workersOptions are the flags of workers.
 type workersOptions struct {
 	namespaceOptions
-	format   choiceValue
-	held     bool
-	watch    bool
-	interval spanValue
+	watchOptions
+	format choiceValue
+	held   bool
 }
 
 // workersCommand returns the command that shows who holds which worker ID.
 func (a *app) workersCommand() *cobra.Command {
-	o := workersOptions{interval: newValue("DURATION", 2*time.Second, parseInterval)}
+	var o workersOptions
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker ID",
@@ -62,9 +61,6 @@ for each layout. --config takes the coordinator and the layout from a file.`,
   unalike workers --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("interval") && !o.watch {
-				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
-			}
 			return a.operate(c, &o.namespaceOptions, mustExist,
 				func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
 		},
@@ -72,8 +68,7 @@ for each layout. --config takes the coordinator and the layout from a file.`,
 	addNamespaceFlags(c, &o.namespaceOptions)
 	addFormatFlag(c, &o.format, "how to print them", formatTable, formatJSON)
 	c.Flags().BoolVar(&o.held, "held", false, "only those that are held")
-	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on and show what changes")
-	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
+	addWatchFlags(c, &o.watchOptions, "go on and show what changes")
 	return c
 }
 
@@ -97,14 +92,12 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 	if !o.watch {
 		return unknown
 	}
-	t := time.NewTicker(o.interval.v)
-	defer t.Stop()
 	w := &watch{
 		app: a, of: n, held: o.held, json: o.format.v == formatJSON, now: time.Now,
 		known: index(slots), info: info,
 	}
 	w.complainOnce(unknown)
-	return w.run(ctx, t.C)
+	return o.again(ctx, w.look)
 }
 
 // writeSlots writes slots, those of a whole namespace or some, in the format that o

@@ -41,7 +41,7 @@ func (c *check) causes(w *worker) []Cause {
 	fits := func(kind, format string, args ...any) {
 		out = append(out, Cause{w.WorkerID, kind, fmt.Sprintf(format, args...)})
 	}
-	if n := c.report.Outside + c.report.TooLate; n > 0 {
+	if n := c.report.Outside + c.report.Early + c.report.TooLate; n > 0 {
 		fits(CauseLayouts, "%d of the IDs cannot have been made with this layout at a possible time", n)
 	}
 	if w.Duplicates == w.distinct && w.distinct > 1 {

@@ -15,8 +15,11 @@ type Options struct {
 	Format
 	// Layout is that of the IDs; nil: they are plain numbers, which are only searched for duplicates.
 	Layout *core.Layout
-	// Latest is until when IDs may have been stamped; zero: there is no bound but the layout's.
-	Latest time.Time
+	// Workers are the worker IDs that are allowed; nil: all of the layout.
+	Workers *WorkerRange
+	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound
+	// but the layout's.
+	Earliest, Latest time.Time
 	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all
 	// else come on top of it. What it does not hold goes to the folder Temp; empty: the system's.
 	Memory int64
@@ -27,6 +30,9 @@ type Options struct {
 	// else IDs. All is negative if it is unknown. Nil: nobody wants to know.
 	Progress func(doing string, done, all int64)
 }
+
+// WorkerRange is a range of worker IDs, both included.
+type WorkerRange struct{ First, Last int }
 
 // Check reads all sources and reports what is wrong with their IDs. It returns an error only if it
 // cannot read or sort them. It blocks until that is done or ctx ends, and then deletes its
@@ -124,12 +130,7 @@ func (c *check) see(v uint64, at Place) {
 		})
 		return
 	}
-	if c.tickOf(v) > c.lastTick {
-		c.report.TooLate++
-		c.example(KindLate, at, func() string {
-			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
-		})
-	}
+	c.judge(v, at)
 	w := c.worker(c.workerOf(v))
 	if w == nil {
 		c.report.Unattributed++
@@ -140,6 +141,29 @@ func (c *check) see(v uint64, at Place) {
 		c.example(KindOrder, at, func() string {
 			return fmt.Sprintf("%d follows %d, which worker ID %d made %v later", v, prev, w.WorkerID,
 				c.timeOf(prev).Sub(c.timeOf(v)))
+		})
+	}
+}
+
+// judge checks the worker ID and the time of an ID.
+func (c *check) judge(v uint64, at Place) {
+	id, r := c.workerOf(v), c.Workers
+	if r != nil && (id < r.First || id > r.Last) {
+		c.report.Outside++
+		c.example(KindOutside, at, func() string {
+			return fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, id, r.First, r.Last)
+		})
+	}
+	switch tick := c.tickOf(v); {
+	case tick < c.firstTick:
+		c.report.Early++
+		c.example(KindEarly, at, func() string {
+			return fmt.Sprintf("%d was stamped at %s, before %s", v, stamp(c.timeOf(v)), stamp(c.Earliest))
+		})
+	case tick > c.lastTick:
+		c.report.TooLate++
+		c.example(KindLate, at, func() string {
+			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
 		})
 	}
 }

@@ -111,14 +111,15 @@ func TestAgainstAMap(t *testing.T) {
 
 func TestWhatCannotBe(t *testing.T) {
 	o := options(t)
+	o.Workers, o.Earliest = &WorkerRange{1, 2}, year2026
 	good := id(t, 0, 1, 0)
-	r := mustCheck(t, o, text("f", lines(good)+"hello\n"+lines(id(t, 2*time.Hour, 2, 0),
-		id(t, time.Hour, 2, 1))+"\n"))
-	if r.IDs != 3 || r.Unreadable != 1 || r.Outside != 0 || r.TooLate != 1 || r.OutOfOrder != 1 ||
-		r.Duplicates != 0 {
+	r := mustCheck(t, o, text("f", lines(good)+"hello\n"+
+		lines(id(t, 0, 3, 0), id(t, 0, 0, 0), id(t, 2*time.Hour, 2, 0), id(t, -time.Second, 2, 1))+"\n"))
+	if r.IDs != 5 || r.Unreadable != 1 || r.Outside != 2 || r.TooLate != 1 || r.Early != 1 ||
+		r.OutOfOrder != 1 || r.Duplicates != 0 {
 		t.Errorf("%+v", r)
 	}
-	for i, want := range []string{"f:2", "f:3", "f:4"} {
+	for i, want := range []string{"f:2", "f:3", "f:4", "f:5", "f:6", "f:6"} {
 		if i >= len(r.Examples) || r.Examples[i].String() != want {
 			t.Fatalf("%+v; want number %d at %s", r.Examples, i, want)
 		}

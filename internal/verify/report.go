@@ -12,7 +12,8 @@ type Report struct {
 	Unreadable int64 // lines that hold no ID
 	Duplicates int64 // IDs that occur more than once
 	Extra      int64 // how often duplicates occur beyond the first time
-	Outside    int64 // IDs that the layout cannot hold
+	Outside    int64 // IDs that the layout cannot hold, or whose worker IDs are not allowed
+	Early      int64 // IDs stamped before the earliest possible time
 	TooLate    int64 // IDs stamped after the latest possible time
 	OutOfOrder int64 // IDs that follow a larger one of the same worker ID in the same source
 	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many.
@@ -27,7 +28,7 @@ type Report struct {
 
 // OK reports whether nothing is wrong. IDs out of order are wrong only if ordered is true.
 func (r *Report) OK(ordered bool) bool {
-	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.TooLate == 0 &&
+	return r.Unreadable+r.Duplicates+r.Outside+r.Early+r.TooLate == 0 &&
 		(!ordered || r.OutOfOrder == 0)
 }
 
@@ -35,6 +36,7 @@ func (r *Report) OK(ordered bool) bool {
 const (
 	KindUnreadable = "unreadable"
 	KindOutside    = "outside"
+	KindEarly      = "early"
 	KindLate       = "late"
 	KindOrder      = "out of order"
 )

@@ -21,13 +21,13 @@ const (
 
 // tracker keeps what is known of each worker ID.
 type tracker struct {
-	layout   core.Layout
-	maxID    uint64
-	lastTick int64 // that is possible
-	workers  map[int]*worker
-	recent   *worker // that of the ID before, which is often that of the next one, too
-	source   int     // the number of the source that is read
-	steps    int     // in all workers
+	layout              core.Layout
+	maxID               uint64
+	firstTick, lastTick int64 // that are possible
+	workers             map[int]*worker
+	recent              *worker // that of the ID before, which is often that of the next one, too
+	source              int     // the number of the source that is read
+	steps               int     // in all workers
 }
 
 // worker is what is known of a worker ID.
@@ -53,6 +53,9 @@ func newTracker(o Options) tracker {
 	}
 	t := tracker{layout: *o.Layout, lastTick: math.MaxInt64, workers: map[int]*worker{}}
 	t.maxID = uint64(t.layout.MaxID()) //nolint:gosec // it is not negative
+	if !o.Earliest.IsZero() {
+		t.firstTick = t.scale().Tick(o.Earliest.UnixMicro()-1) + 1
+	}
 	if !o.Latest.IsZero() {
 		t.lastTick = t.scale().Tick(o.Latest.UnixMicro())
 	}

@@ -49,16 +49,22 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBounds: the last possible moment is possible.
+// TestBounds: the first and the last possible moment are possible.
 func TestBounds(t *testing.T) {
 	o := options(t)
-	o.Latest = year2026.Add(time.Second)
-	body := lines(id(t, time.Second, 1, 4095), id(t, time.Second+time.Millisecond, 1, 0))
-	if r := mustCheck(t, o, text("f", body)); r.TooLate != 1 || r.Examples[0].Line != 2 {
+	o.Earliest, o.Latest = year2026.Add(time.Microsecond), year2026.Add(time.Second)
+	body := lines(id(t, 0, 1, 0), id(t, time.Millisecond, 1, 0), id(t, time.Second, 1, 4095),
+		id(t, time.Second+time.Millisecond, 1, 0))
+	if r := mustCheck(t, o, text("f", body)); r.Early != 1 || r.TooLate != 1 ||
+		r.Examples[0].Line != 1 || r.Examples[1].Line != 4 {
 		t.Errorf("%+v", r)
 	}
-	o.Latest = time.Time{}
-	if r := mustCheck(t, o, text("f", body+"0\n9223372036854775807\n")); r.TooLate != 0 {
+	o.Earliest = year2026
+	if r := mustCheck(t, o, text("f", body)); r.Early != 0 || r.OK(false) {
+		t.Errorf("%+v", r)
+	}
+	o.Earliest, o.Latest = time.Time{}, time.Time{}
+	if r := mustCheck(t, o, text("f", body+"0\n9223372036854775807\n")); !r.OK(false) {
 		t.Errorf("%+v", r)
 	}
 	o.Latest = core.DefaultLayout().Epoch.Add(-time.Hour)
