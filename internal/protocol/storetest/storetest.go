@@ -4,7 +4,6 @@
 package storetest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -33,7 +32,13 @@ type Harness struct {
 // Case is one thing that a store does.
 type Case struct {
 	Name string
-	Run  func(t *testing.T, h Harness)
+	run  func(r *rig)
+}
+
+// Run runs the case on a harness.
+func (c Case) Run(t *testing.T, h Harness) {
+	t.Helper()
+	c.run(&rig{TB: t, Harness: h, now: 1000})
 }
 
 // Run runs all cases, each as a sub-test with a harness of its own.
@@ -90,11 +95,6 @@ type rig struct {
 	now int64 // a tick; each record is written in another one
 }
 
-func newRig(t *testing.T, h Harness) *rig {
-	t.Helper()
-	return &rig{TB: t, Harness: h, now: 1000}
-}
-
 // open returns a session that ends with the test.
 func (r *rig) open(token string) protocol.Session {
 	r.Helper()
@@ -130,7 +130,7 @@ func (r *rig) ask(token string) protocol.Ask {
 
 func (r *rig) survey(s protocol.Session, ask protocol.Ask) *protocol.Survey {
 	r.Helper()
-	sv, err := s.Survey(context.Background(), ask)
+	sv, err := s.Survey(r.Context(), ask)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (r *rig) survey(s protocol.Session, ask protocol.Ask) *protocol.Survey {
 
 func (r *rig) look(s protocol.Session, worker int, token string) *protocol.View {
 	r.Helper()
-	v, err := s.Look(context.Background(), worker, token)
+	v, err := s.Look(r.Context(), worker, token)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (r *rig) look(s protocol.Session, worker int, token string) *protocol.View 
 
 func (r *rig) commit(s protocol.Session, c protocol.Change) protocol.Outcome {
 	r.Helper()
-	out, err := s.Commit(context.Background(), c)
+	out, err := s.Commit(r.Context(), c)
 	if err != nil {
 		r.Fatal(err)
 	}
