@@ -72,22 +72,18 @@ var betweenOps = []betweenOp{
 		first.Identity = b.req.Identity
 		b.p.release(b.p.acquireWith(first), b.now)
 	}, acquireOnce},
-	{"Renew", func(b *between) {
-		b.held = b.p.acquire()
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Renew", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Resume", func(b *between) {
-		b.held = b.p.acquire()
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Resume", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.p.resumer().Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Release", func(b *between) {
-		b.held = b.p.acquire()
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Release", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
 	}},
 }
+
+func hold(b *between) { b.held = b.p.acquire() }
 
 func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
 	return b.p.Acquire(ctx, b.req)
@@ -128,7 +124,6 @@ func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 // operatorBetween: what is granted or extended after the floor was raised lies above
 // it.
 func operatorBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
 	floor := b.at(1.25)
 	g, err := b.do(func(func()) { b.raiseFloor(floor) })
@@ -171,7 +166,6 @@ func (b *between) wantAbove(tick int64, g coord.Grant) {
 // lossBetween: whatever was granted and is lost, nothing is granted that overlaps with
 // it, once somebody who had seen the state that is lost has been answered.
 func lossBetween(b *between) {
-	b.Helper()
 	other := b.client(2)
 	other.release(other.acquire(), b.now) // there is a namespace
 	restore := b.h.Lose(b.TB)
@@ -213,7 +207,6 @@ func lossBetween(b *between) {
 
 // givenUpBetween: an operation that was given up is made again, and comes to the same.
 func givenUpBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
 	if _, err := b.do(func(cancel func()) { cancel() }); err != nil && b.acted() {
 		b.again("given up before it")
@@ -223,7 +216,6 @@ func givenUpBetween(b *between) {
 // lostReplyBetween: an operation of which an answer is lost finds out by itself, or is made again
 // and comes to the same. What it says before is nothing definite.
 func lostReplyBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
 	b.acted = b.h.Before(b.p.Coordinator, b.n, nil)
 	g, err := b.op.run(b.ctx(), b)

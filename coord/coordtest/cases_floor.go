@@ -53,32 +53,34 @@ var floorCases = []testCase{
 
 // extension is more of a window for who has the grant, or takes it over.
 type extension struct {
-	p      party
-	before coord.Grant
+	party
+	before coord.Grant // with the token and the generation that it has afterwards
 	try    func(until int64) (coord.Grant, error)
-	extend func(until int64) coord.Grant // try, which must succeed
+}
+
+// extend tries; it must succeed.
+func (e extension) extend(until int64) coord.Grant {
+	e.Helper()
+	g, err := e.try(until)
+	return e.extended(g, err, e.before, until)
 }
 
 // renewing extends the window of a holder.
 func renewing(s *suite) extension {
 	p, g := s.holder()
-	return extension{
-		p, g, func(until int64) (coord.Grant, error) { return p.Renew(s.ctx(), g, until) },
-		func(until int64) coord.Grant { return p.renew(g, until) },
-	}
+	return extension{p, g, func(until int64) (coord.Grant, error) {
+		return p.Renew(s.ctx(), g, until)
+	}}
 }
 
 // resuming extends the window of a holder that is dead.
 func resuming(s *suite) extension {
 	g, _ := s.dead()
-	p, token := s.client(1), rand.Text()
-	return extension{
-		p, g,
-		func(until int64) (coord.Grant, error) {
-			return p.resumer().Resume(s.ctx(), withoutHandle(g), token, until)
-		},
-		func(until int64) coord.Grant { return p.resumeAs(g, token, until) },
-	}
+	p, after := s.client(1), g
+	after.Token, after.Generation = rand.Text(), g.Generation+1
+	return extension{p, after, func(until int64) (coord.Grant, error) {
+		return p.resumer().Resume(s.ctx(), withoutHandle(g), after.Token, until)
+	}}
 }
 
 // floorsOf are the cases of rule 7 for one way to extend a window.
@@ -93,10 +95,9 @@ func floorsOf(way string, begin func(*suite) extension) []testCase {
 			s.wantWindow(piece, floor, until)  // an extension over the floor
 			s.wantSame(e.extend(until), piece) // the same again
 			// The piece is the grant from then on.
-			next := e.p.renew(piece, until+1)
+			next := e.renew(piece, until+1)
 			s.wantWindow(next, floor, until+1) // Renew of the piece
-			e.p.crash(next)
-			s.wantNext(next, next.NotAfter)
+			e.dies(next)
 		}},
 		{"FloorWithinWindowOf" + way, func(s *suite) {
 			e := begin(s)

@@ -1,7 +1,6 @@
 package coordtest
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -37,25 +36,13 @@ var renewCases = []testCase{
 		p, g := s.holder()
 		for i := range int64(5) {
 			until := s.at(1) + 2*i
-			results := make(chan error, 2)
-			for j := range int64(2) {
-				ctx := s.ctx()
-				go func() {
-					r, err := p.Renew(ctx, g, until+j)
-					if err == nil && (r.NotAfter < until || r.Generation != g.Generation || r.Token != g.Token) {
-						err = fmt.Errorf("it returned %v", r)
-					}
-					results <- err
-				}()
+			grants, errs := atOnce(2, func(j int) (coord.Grant, error) {
+				return p.Renew(s.ctx(), g, until+int64(j))
+			})
+			for j, r := range grants {
+				p.extended(r, errs[j], g, until)
 			}
-			for range 2 {
-				if err := <-results; err != nil {
-					s.Fatalf("one of two renewals of %v at once: %v", g, err)
-				}
-			}
-			if r := p.renew(g, until+1); r.NotAfter < until+1 {
-				s.Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
-			}
+			p.renew(g, until+1)
 		}
 		if r := p.renew(g, s.now); r.NotAfter < s.at(1)+9 {
 			s.Fatalf("after renewals until %d: %v", s.at(1)+9, r)

@@ -257,9 +257,9 @@ func (p party) renew(g coord.Grant, until int64) coord.Grant {
 func (p party) extended(r coord.Grant, err error, g coord.Grant, until int64) coord.Grant {
 	p.Helper()
 	if err != nil || r.WorkerID != g.WorkerID || r.Generation != g.Generation || r.Token != g.Token ||
-		r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore {
-		p.Fatalf("an extension until %d returned %s, %v; want %s, which does not begin before, or end "+
-			"before it begins", until, named(r), err, named(g))
+		r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore || r.NotAfter < until {
+		p.Fatalf("an extension until %d returned %s, %v; want %s, which does not begin before, "+
+			"and ends neither before it begins nor before that tick", until, named(r), err, named(g))
 	}
 	return r
 }
@@ -282,6 +282,13 @@ func (p party) crash(g coord.Grant) {
 	p.need(p.h.Expire != nil,
 		"a holder cannot be made to die (Harness.Crash and Harness.Expire are nil)")
 	p.expire(g)
+}
+
+// dies ends the life of p, and checks that whoever comes next is granted what is after g.
+func (p party) dies(g coord.Grant) {
+	p.Helper()
+	p.crash(g)
+	p.wantNext(g, g.NotAfter)
 }
 
 // wantErr checks that err is the target.
