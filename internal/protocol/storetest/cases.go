@@ -9,11 +9,11 @@ import (
 
 func nothing(r *rig) {
 	s := r.open("")
-	if sv := r.survey(s, protocol.Ask{}); sv.Meta.There() || sv.Made || sv.Slots != 0 ||
+	if sv := s.survey(protocol.Ask{}); sv.Meta.There() || sv.Made || sv.Slots != 0 ||
 		sv.Worker != -1 || sv.Last != -1 || len(sv.Owned) > 0 {
 		r.Errorf("a survey of nothing: %+v", sv)
 	}
-	if v := r.look(s, 3, ""); v.Meta.There() || v.Slot.There() || v.Owned {
+	if v := s.look(3, ""); v.Meta.There() || v.Slot.There() || v.Owned {
 		r.Errorf("a look at nothing: %+v", v)
 	}
 	for _, slots := range []bool{false, true} {
@@ -26,7 +26,7 @@ func nothing(r *rig) {
 
 func made(r *rig) {
 	ask := r.ask("a")
-	first, second := r.survey(r.open("a"), ask), r.survey(r.open("b"), r.ask("b"))
+	first, second := r.open("a").survey(ask), r.open("b").find()
 	if !first.Made || !first.Meta.There() || first.Meta.Record != ask.New(0) {
 		r.Errorf("the first survey: %+v", first)
 	}
@@ -41,8 +41,8 @@ func made(r *rig) {
 
 func surveyed(r *rig) {
 	s, v := r.grant(5, "a")
-	r.held(s, v, "a")
-	again := r.survey(s, r.ask("a"))
+	s.held(v)
+	again := s.find()
 	if again.Worker != 5 || again.Last != 5 || !slices.Equal(again.Owned, []int{5}) ||
 		len(again.Holders) != 1 || again.Holders[0].Worker != 5 {
 		r.Errorf("a survey of the holder: %+v", again)
@@ -50,7 +50,7 @@ func surveyed(r *rig) {
 	if again.LastSlot.There() && again.LastSlot.Record != v.Slot.Record {
 		r.Errorf("the last slot is %+v, want %+v", again.LastSlot.Record, v.Slot.Record)
 	}
-	other := r.survey(r.open("b"), r.ask("b"))
+	other := r.open("b").find()
 	if other.Worker != -1 || other.Last != -1 || !slices.Equal(other.Owned, []int{5}) {
 		r.Errorf("a survey of another: %+v", other)
 	}
@@ -76,7 +76,7 @@ func shared(r *rig) {
 	} {
 		ask := r.ask("e")
 		ask.Share = c.share
-		if sv := r.survey(r.open("e"), ask); !slices.Equal(sv.Owned, c.want) ||
+		if sv := r.open("e").survey(ask); !slices.Equal(sv.Owned, c.want) ||
 			len(sv.Holders) != len(c.want) {
 			r.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share, sv.Owned,
 				len(sv.Holders), c.want)
@@ -100,7 +100,7 @@ func listed(r *rig) {
 
 func numbered(r *rig) {
 	s := r.open("a")
-	last := r.survey(s, r.ask("a")).Position
+	last := s.find().Position
 	follows := func(what string, p protocol.Position) {
 		r.Helper()
 		if p.Number != 0 && (p.Number < last.Number || p.Wrote && p.Number == last.Number) ||
@@ -109,49 +109,49 @@ func numbered(r *rig) {
 		}
 		last.Number = max(last.Number, p.Number)
 	}
-	v := &protocol.View{Meta: r.survey(s, r.ask("a")).Meta}
+	v := &protocol.View{Meta: s.find().Meta}
 	change := r.grantOf(v.Meta, 3, "a")
 	for range 3 {
-		out := r.commit(s, change)
+		out := s.commit(change)
 		follows("a commit", out.Position)
 		if before := v.Slot; !out.Done || before.There() && (out.Now.Slot.Version <= before.Version ||
 			out.Now.Slot.Made != before.Made && before.Made != protocol.MadeUnknown) {
 			r.Errorf("version %d made in %d follows version %d made in %d", out.Now.Slot.Version,
 				out.Now.Slot.Made, before.Version, before.Made)
 		}
-		follows("a look", r.look(s, 3, "a").Position)
-		follows("a survey", r.survey(s, r.ask("a")).Position)
-		v = r.look(s, 3, "a")
-		change = r.renewalOf(s, v)
+		follows("a look", s.look(3, "a").Position)
+		follows("a survey", s.find().Position)
+		v = s.look(3, "a")
+		change = s.renewalOf(v)
 	}
 }
 
 func stale(r *rig) {
 	s, held := r.grant(3, "a")
 	op := r.open("")
-	before := r.survey(op, protocol.Ask{}).Meta
+	before := op.survey(protocol.Ask{}).Meta
 	meta := before.Record
 	meta.Floor++
-	now := r.done(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &meta})
+	now := op.done(protocol.Change{Before: &protocol.View{Meta: before}, Meta: &meta})
 	if now.Meta.Record != meta || now.Meta.Version <= before.Version ||
-		r.survey(op, protocol.Ask{}).Meta.Record != meta {
+		op.survey(protocol.Ask{}).Meta.Record != meta {
 		r.Errorf("the namespace's record is %+v, want %+v", now.Meta, meta)
 	}
 	next := meta
 	next.Floor++
-	r.refused(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next},
+	op.refused(protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next},
 		protocol.ConflictElsewhere)
 	// Whoever read the record before is refused whatever else is changed, or told that the record is
 	// another one by now.
-	if out := r.commit(s, r.renewalOf(s, held)); out.Done {
+	if out := s.commit(s.renewalOf(held)); out.Done {
 		r.lapsed(out, meta)
-		r.lapsed(r.commit(r.open("b"), r.grantOf(before, 4, "b")), meta)
+		r.lapsed(r.open("b").commit(r.grantOf(before, 4, "b")), meta)
 	} else {
-		r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
-		r.refused(s, releaseOf(held), protocol.ConflictElsewhere)
-		r.refused(r.open("b"), r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
+		s.refused(s.renewalOf(held), protocol.ConflictElsewhere)
+		s.refused(releaseOf(held), protocol.ConflictElsewhere)
+		r.open("b").refused(r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
 	}
-	r.done(s, r.renewalOf(s, r.look(s, 3, "a")))
+	s.renew(s.look(3, "a"))
 }
 
 // lapsed checks that a change which is done may not be used before what is stored was looked at.
@@ -172,8 +172,8 @@ func hidden(r *rig) {
 	r.grant(4, "b")
 	for _, worker := range []int{3, -1} {
 		r.Hide(r, worker)
-		r.held(s, v, "a")
-		if sv := r.survey(r.open("c"), r.ask("c")); !slices.Equal(sv.Owned, []int{3, 4}) || sv.Made ||
+		s.held(v)
+		if sv := r.open("c").find(); !slices.Equal(sv.Owned, []int{3, 4}) || sv.Made ||
 			sv.Origin != sv.Lineage && sv.Origin != "" {
 			r.Errorf("a survey with a slot that is not listed: %+v", sv)
 		}
@@ -181,8 +181,8 @@ func hidden(r *rig) {
 			len(l.Unreadable) > 0 {
 			r.Errorf("a list with a slot that is not listed: %+v, %v", l, err)
 		}
-		v = r.done(s, r.renewalOf(s, v))
-		r.held(s, v, "a")
+		v = s.renew(v)
+		s.held(v)
 	}
 }
 
@@ -193,32 +193,32 @@ func full(r *rig) {
 		r.Skip("skipped: this store makes nothing that could be refused")
 	}
 	s, v := r.grant(3, "a")
-	freed := r.done(s, releaseOf(v))
+	freed := s.done(releaseOf(v))
 	r.Full(r)
 	other := r.open("b")
-	r.refused(other, r.grantOf(r.survey(other, r.ask("b")).Meta, 4, "b"), protocol.ConflictElsewhere)
-	sv := r.survey(other, r.ask("b"))
+	other.refused(r.grantOf(other.find().Meta, 4, "b"), protocol.ConflictElsewhere)
+	sv := other.find()
 	if sv.Why == nil || len(sv.Barred) != workers-1 || slices.Contains(sv.Barred, 3) ||
 		sv.Begin != 1+3 {
 		r.Errorf("a survey where no slot can be made: %+v", sv)
 	}
 	c := r.grantOf(sv.Meta, 3, "b")
 	c.Before.Slot = freed.Slot
-	r.held(other, r.done(other, c), "b")
+	other.held(other.done(c))
 }
 
 func staleSlot(r *rig) {
 	s, v := r.grant(3, "a")
-	r.refused(r.open("b"), r.grantOf(v.Meta, 3, "b"), protocol.ConflictSlot)
-	r.done(s, r.renewalOf(s, v))
-	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
-	r.refused(s, releaseOf(v), protocol.ConflictSlot)
+	r.open("b").refused(r.grantOf(v.Meta, 3, "b"), protocol.ConflictSlot)
+	s.renew(v)
+	s.refused(s.renewalOf(v), protocol.ConflictSlot)
+	s.refused(releaseOf(v), protocol.ConflictSlot)
 }
 
 func oneToken(r *rig) {
 	s, v := r.grant(3, "a")
-	r.refused(s, r.grantOf(v.Meta, 4, "a"), protocol.ConflictElsewhere)
-	r.held(s, v, "a")
+	s.refused(r.grantOf(v.Meta, 4, "a"), protocol.ConflictElsewhere)
+	s.held(v)
 }
 
 func renewed(r *rig) {
@@ -226,51 +226,51 @@ func renewed(r *rig) {
 	if !s.Holds(v) {
 		r.Error("a session does not hold what it was granted")
 	}
-	change := r.renewalOf(s, v)
-	now := r.done(s, change)
-	r.held(s, now, "a")
+	change := s.renewalOf(v)
+	now := s.done(change)
+	s.held(now)
 	if now.Slot.Record != *change.Slot {
 		r.Errorf("stored is %+v, want %+v", now.Slot.Record, *change.Slot)
 	}
 	// The program was started again, and the mark of its first session still stands.
 	again := r.open("a")
-	r.held(again, r.done(again, r.renewalOf(again, r.look(again, 3, "a"))), "a")
+	again.held(again.renew(again.look(3, "a")))
 }
 
 func resumed(r *rig) {
 	_, v := r.grant(3, "a")
 	r.grant(4, "c")
-	resume := func(s protocol.Session, token string) protocol.Change {
-		c := r.renewalOf(s, r.look(s, 3, "a"))
-		c.Slot.Token, c.Slot.Generation = token, c.Slot.Generation+1
-		c.Owner, c.Token, c.Replaced = protocol.OwnerTaken, token, "a"
+	resume := func(s session) protocol.Change {
+		c := s.renewalOf(s.look(3, "a"))
+		c.Slot.Token, c.Slot.Generation = s.token, c.Slot.Generation+1
+		c.Owner, c.Token, c.Replaced = protocol.OwnerTaken, s.token, "a"
 		return c
 	}
 	s := r.open("c")
-	r.refused(s, resume(s, "c"), protocol.ConflictElsewhere) // which has another worker ID
+	s.refused(resume(s), protocol.ConflictElsewhere) // which has another worker ID
 	s = r.open("b")
-	r.held(s, r.done(s, resume(s, "b")), "b")
-	if sv := r.survey(r.open("a"), protocol.Ask{Token: "a"}); sv.Worker != -1 {
+	s.held(s.done(resume(s)))
+	if sv := r.open("a").survey(protocol.Ask{Token: "a"}); sv.Worker != -1 {
 		r.Errorf("the token that was replaced leads to %d", sv.Worker)
 	}
-	r.refused(r.open("a"), releaseOf(v), anything)
+	r.open("a").refused(releaseOf(v), anything)
 }
 
 func freed(r *rig) {
 	s, v := r.grant(3, "a")
 	release := releaseOf(v)
-	now, slot := r.done(s, release), *release.Slot
+	now, slot := s.done(release), *release.Slot
 	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
 		r.Errorf("after a release: %+v", now)
 	}
 	other := r.open("b")
-	sv := r.survey(other, r.ask("b"))
-	if len(sv.Owned)+len(sv.Holders) > 0 || r.survey(s, r.ask("a")).Worker != -1 ||
-		r.survey(s, r.ask("a")).Last != 3 {
+	sv := other.find()
+	if len(sv.Owned)+len(sv.Holders) > 0 || s.find().Worker != -1 ||
+		s.find().Last != 3 {
 		r.Errorf("after a release, a survey shows %+v", sv)
 	}
 	c := r.grantOf(sv.Meta, 3, "b")
-	c.Before.Slot = r.look(other, 3, "b").Slot
+	c.Before.Slot = other.look(3, "b").Slot
 	c.Slot.Generation = slot.Generation + 1
-	r.held(other, r.done(other, c), "b")
+	other.held(other.done(c))
 }

@@ -13,13 +13,13 @@ func (r *rig) cycle(worker int, identity string) {
 	s := r.open(req.Token)
 	ask := r.ask(req.Token)
 	ask.Identity = identity
-	sv := r.survey(s, ask)
+	sv := s.survey(ask)
 	probed, err := s.Probe(r.Context(), []int{worker})
 	if err != nil || probed[0].Err != nil {
 		r.Fatalf("a probe of worker ID %d: %+v, %v", worker, probed, err)
 	}
-	v := r.done(s, r.grantTo(req, sv.Meta, probed[0].Slot, worker))
-	r.done(s, releaseOf(v))
+	v := s.done(r.grantTo(req, sv.Meta, probed[0].Slot, worker))
+	s.done(releaseOf(v))
 	s.End()
 }
 
@@ -30,7 +30,7 @@ func (r *rig) last(identity string) int {
 	ask.Identity = identity
 	s := r.open(ask.Token)
 	defer s.End()
-	return r.survey(s, ask).Last
+	return s.survey(ask).Last
 }
 
 func moved(r *rig) {
