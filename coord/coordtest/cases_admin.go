@@ -54,6 +54,26 @@ func (o operated) quarantine(tick, want int64) {
 	}
 }
 
+// retire retires a worker ID, and once more, which changes nothing.
+func (o operated) retire(id int) {
+	o.Helper()
+	for range 2 {
+		if err := o.Retire(o.ctx(), id); err != nil {
+			o.Fatalf("Retire of worker ID %d: %v", id, err)
+		}
+	}
+}
+
+// list returns the slots, of which there must be n.
+func (o operated) list(n int) []coord.Slot {
+	o.Helper()
+	slots, err := o.List(o.ctx())
+	if err != nil || len(slots) != n {
+		o.Fatalf("List: %+v, %v; want %d slots", slots, err, n)
+	}
+	return slots
+}
+
 var adminCases = []testCase{
 	{"Init", adminInit},
 	{"Inspect", func(s *suite) {
@@ -100,9 +120,8 @@ var adminCases = []testCase{
 		if errors.Is(err, coord.ErrQuarantined) {
 			s.Fatalf("Renew in a closed namespace: %v, as if that would end", err)
 		}
-		if slots, err := o.List(s.ctx()); err != nil || len(slots) != 1 ||
-			slots[0].NotAfter != g.NotAfter {
-			s.Fatalf("List of a closed namespace: %+v, %v; want the slot of %v", slots, err, g)
+		if slots := o.list(1); slots[0].NotAfter != g.NotAfter {
+			s.Fatalf("List of a closed namespace: %+v; want the slot of %v", slots, g)
 		}
 	}},
 	{"Lower", func(s *suite) {
@@ -194,16 +213,8 @@ func adminRetire(s *suite) {
 	for _, id := range []int{-1, capacity} {
 		s.wantErr("Retire of what no layout has", o.Retire(s.ctx(), id), coord.ErrInvalid)
 	}
-	retire := func(id int) {
-		s.Helper()
-		for range 2 {
-			if err := o.Retire(s.ctx(), id); err != nil {
-				s.Fatalf("Retire of worker ID %d: %v", id, err)
-			}
-		}
-	}
 	g := o.acquire()
-	retire(g.WorkerID)
+	o.retire(g.WorkerID)
 	o.wantNotRenewed(g, coord.ErrLeaseLost)  // of a retired worker ID
 	o.wantNotReleased(g, coord.ErrLeaseLost) // of a retired worker ID
 	full := func(inUse, of int) {
@@ -218,23 +229,20 @@ func adminRetire(s *suite) {
 	h := o.acquire()
 	full(1, 1)
 	o.release(h, h.NotBefore)
-	retire(h.WorkerID)
+	o.retire(h.WorkerID)
 	full(0, 0)
-	retire(7) // that was never granted
-	slots, err := o.List(s.ctx())
+	o.retire(7) // that was never granted
+	slots := o.list(3)
 	for i, want := range []int{0, 1, 7} {
-		if err != nil || len(slots) != 3 || slots[i].WorkerID != want ||
-			slots[i].State != coord.SlotRetired {
-			s.Fatalf("List: %+v, %v; want worker IDs 0, 1 and 7 retired", slots, err)
+		if slots[i].WorkerID != want || slots[i].State != coord.SlotRetired {
+			s.Fatalf("List: %+v; want worker IDs 0, 1 and 7 retired", slots)
 		}
 	}
 }
 
 func adminList(s *suite) {
 	o := s.operator()
-	if slots, err := o.List(s.ctx()); err != nil || len(slots) != 0 {
-		s.Fatalf("List where there is no namespace: %v, %v", slots, err)
-	}
+	o.list(0) // where there is no namespace
 	o.init()
 	began := time.Now()
 	grants := make([]coord.Grant, 3)
@@ -244,13 +252,8 @@ func adminList(s *suite) {
 		grants[i] = o.acquireWith(req)
 	}
 	o.release(grants[1], grants[1].NotBefore)
-	if err := o.Retire(s.ctx(), 2); err != nil {
-		s.Fatalf("Retire: %v", err)
-	}
-	slots, err := o.List(s.ctx())
-	if err != nil || len(slots) != len(grants) {
-		s.Fatalf("List: %+v, %v; want %d slots", slots, err, len(grants))
-	}
+	o.retire(2)
+	slots := o.list(len(grants))
 	const slack = 5 * time.Second // between this machine's clock and the back end's
 	for i, state := range []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired} {
 		slot := slots[i]

@@ -161,7 +161,7 @@ func noReply(ctx context.Context, op Op) error {
 func (f *Fake) arrive(call *Call, reply chan<- result) fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	call.At = time.Now()
+	call.At = time.UnixMicro(time.Now().UnixMicro())
 	f.calls = append(f.calls, call)
 	ft := f.nextFault(call.Op)
 	if ft.held != nil {

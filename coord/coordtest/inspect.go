@@ -25,8 +25,10 @@ type Call struct {
 
 // Slot is what a [Fake] stores for a worker ID.
 type Slot struct {
-	Token    string // of the holder; empty: nobody holds it
-	NotAfter int64  // stored
+	Token      string // of the holder; empty: nobody holds it
+	Generation uint64 // 0: it was never held
+	NotBefore  int64  // of the last stored piece
+	NotAfter   int64  // stored
 }
 
 // Calls returns the log: all calls so far, in the order in which they were made.
@@ -53,7 +55,9 @@ func (f *Fake) Slot(worker int) Slot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
-	return Slot{Token: sl.token, NotAfter: sl.stored}
+	return Slot{
+		Token: sl.token, Generation: sl.generation, NotBefore: sl.from, NotAfter: sl.stored,
+	}
 }
 
 // Holders returns the worker IDs whose lease is not over, in ascending order.
@@ -106,17 +110,17 @@ func (f *Fake) Steal(worker int) coord.Grant {
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
 	f.notifyLost(sl.token)
-	now := sl.req.Now
-	if sl.req.Scale.Unit > 0 {
-		now = sl.req.Scale.Tick(time.Now().UnixMicro())
+	req := sl.req
+	if req.Scale.Unit > 0 {
+		ahead := req.Until - req.Now
+		req.Now = req.Scale.Tick(time.Now().UnixMicro())
+		req.Until = req.Now + ahead
 	}
-	sl.generation++
-	sl.token = fmt.Sprintf("thief-%d-%d", worker, sl.generation)
-	sl.identity, sl.holder = "", "thief"
-	sl.from = f.space.opens(sl)
-	sl.stored = max(sl.from, min(now+sl.req.Until-sl.req.Now, sl.req.LastTick))
+	req.Token = fmt.Sprintf("thief-%d-%d", worker, sl.generation+1)
+	req.Identity, req.Holder = "", "thief"
+	g := f.space.give(worker, req)
 	sl.leaseEnd = math.MaxInt64
-	return sl.grant(worker)
+	return g
 }
 
 // notifyLost closes the channel of Lost for token. The lock is held.

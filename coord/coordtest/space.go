@@ -80,19 +80,24 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	sl := s.slot(id)
-	from := s.opens(sl)
-	if from > req.LastTick {
+	if from := s.opens(s.slot(id)); from > req.LastTick {
 		return coord.Grant{}, fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the "+
 			"layout ends at tick %d", coord.ErrInvalid, id, from, req.LastTick)
 	}
+	return s.give(id, req), nil
+}
+
+// give gives a worker ID to who asks for it.
+func (s *space) give(id int, req coord.Request) coord.Grant {
+	sl := s.slot(id)
 	s.uses++
+	from := s.opens(sl)
 	*sl = slot{
 		token: req.Token, identity: req.Identity, holder: req.Holder, generation: sl.generation + 1,
 		from: from, stored: max(from, min(req.Until, req.LastTick)), used: s.uses, req: req,
 	}
 	s.extendLease(sl)
-	return sl.grant(id), nil
+	return sl.grant(id)
 }
 
 // choose picks a free worker ID: the identity's last one, else the least recently
