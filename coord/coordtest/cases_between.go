@@ -39,8 +39,8 @@ func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 					h := newHarness(t)
 					b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
 					runCase(t, testCase{op.name, func(s *suite) {
-						b.suite, b.p = s, s.client(2)
-						b.req = b.p.request()
+						b.party = s.client(2)
+						b.req = b.request()
 						run(b)
 					}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
 					if b.acted() {
@@ -68,34 +68,33 @@ var betweenOps = []betweenOp{
 	{"Acquire", func(*between) {}, acquireOnce},
 	{"AcquireAgain", func(b *between) {
 		b.req.Identity = "the-same"
-		first := b.p.request()
+		first := b.request()
 		first.Identity = b.req.Identity
-		b.p.release(b.p.acquireWith(first), b.now)
+		b.release(b.acquireWith(first), b.now)
 	}, acquireOnce},
 	{"Renew", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
+		return b.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
 	{"Resume", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return b.p.resumer().Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
+		return b.resumer().Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
 	}},
 	{"Release", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
+		return coord.Grant{}, b.Release(ctx, b.held, b.held.NotBefore)
 	}},
 }
 
-func hold(b *between) { b.held = b.p.acquire() }
+func hold(b *between) { b.held = b.acquire() }
 
 func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
-	return b.p.Acquire(ctx, b.req)
+	return b.Acquire(ctx, b.req)
 }
 
 // between is one operation with something between its calls.
 type between struct {
-	*suite
+	party
 	op    betweenOp
 	h     BetweenHarness
 	n     int
-	p     party
 	req   coord.Request
 	held  coord.Grant // of p, before the operation
 	acted func() bool
@@ -106,7 +105,7 @@ func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 	ctx, cancel := context.WithCancel(b.ctx())
 	defer cancel()
 	ended := make(chan struct{})
-	began := b.h.Before(b.p.Coordinator, b.n, func() {
+	began := b.h.Before(b.Coordinator, b.n, func() {
 		defer close(ended)
 		act(cancel)
 	})
@@ -147,7 +146,7 @@ func operatorBetween(b *between) {
 func (b *between) wantAbove(tick int64, g coord.Grant) {
 	b.Helper()
 	if g.Token != "" {
-		b.p.crash(g)
+		b.crash(g)
 	}
 	q := b.client(2)
 	for range 2 {
@@ -172,10 +171,10 @@ func lossBetween(b *between) {
 	b.op.prepare(b)
 	lost := other.acquire()
 	if b.held.Token == "" {
-		h := b.p.acquire() // so that it has seen what will be lost
-		b.p.release(h, h.NotBefore)
+		h := b.acquire() // so that it has seen what will be lost
+		b.release(h, h.NotBefore)
 	} else {
-		b.held = b.p.renew(b.held, b.held.NotAfter+1)
+		b.held = b.renew(b.held, b.held.NotAfter+1)
 	}
 	gone := map[int]coord.Grant{lost.WorkerID: lost}
 	g, err := b.do(func(func()) {
@@ -197,7 +196,7 @@ func lossBetween(b *between) {
 		b.Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
 	}
 	// Whatever the operation said, the next one notices at the latest.
-	for _, p := range []party{b.p, b.client(2)} {
+	for _, p := range []party{b.party, b.client(2)} {
 		if h, err := p.Acquire(b.ctx(), p.request()); err == nil &&
 			h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
 			b.Errorf("%v and %v were lost before call %d, and %v granted after it", gone, b.held, b.n, h)
@@ -217,7 +216,7 @@ func givenUpBetween(b *between) {
 // and comes to the same. What it says before is nothing definite.
 func lostReplyBetween(b *between) {
 	b.op.prepare(b)
-	b.acted = b.h.Before(b.p.Coordinator, b.n, nil)
+	b.acted = b.h.Before(b.Coordinator, b.n, nil)
 	g, err := b.op.run(b.ctx(), b)
 	switch {
 	case !b.acted():
@@ -253,7 +252,7 @@ func (b *between) settled(what string, g coord.Grant) {
 		b.Errorf("call %d, %s: %v is held, and %v was granted", b.n, what, g, h)
 	}
 	q.wantFull() // both worker IDs are held
-	b.p.release(g, g.NotAfter)
+	b.release(g, g.NotAfter)
 	if i := b.client(2).acquire(); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
 		b.Errorf("call %d, %s: %v was released, and %v granted", b.n, what, g, i)
 	}

@@ -1,6 +1,7 @@
 package coordtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -122,10 +123,7 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 ) {
 	tb.Helper()
 	s := &suite{TB: tb, h: newHarness(tb), now: tickNow(), timeout: timeout}
-	var err error
-	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator); err != nil {
-		tb.Fatalf("lease times of the driver: %v", err)
-	}
+	s.setLeaseTimes()
 	tc.run(s)
 }
 
@@ -160,19 +158,18 @@ func (s *suite) raiseFloor(tick int64) {
 // at is the tick so many horizons after the start of the case.
 func (s *suite) at(horizons float64) int64 { return s.now + int64(horizons*float64(s.horizon)) }
 
-// leaseTimes returns a TTL that the driver accepts, and a horizon of which it
+// setLeaseTimes takes a TTL that the driver accepts, and a horizon of which it
 // accepts three in a row.
-func leaseTimes(c coord.Coordinator) (time.Duration, int64, error) {
-	rules := coord.Describe(c).Rules
+func (s *suite) setLeaseTimes() {
+	s.Helper()
+	rules := coord.Describe(s.client(1).Coordinator).Rules
 	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
 	if err != nil {
-		return 0, 0, err
+		s.Fatalf("lease times of the driver: %v", err)
 	}
-	horizon := 10 * time.Second
-	if m := rules.MaxHorizon; m != 0 {
-		horizon = min(horizon, m/3)
-	}
-	return l.TTL, max(scale.TicksDown(horizon.Microseconds()), 100), nil
+	const most = 10 * time.Second
+	horizon := min(most, cmp.Or(rules.MaxHorizon/3, most))
+	s.ttl, s.horizon = l.TTL, max(scale.TicksDown(horizon.Microseconds()), 100)
 }
 
 // party is a participant together with the share that it asks for. What is done through it must
