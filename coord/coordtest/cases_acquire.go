@@ -47,7 +47,7 @@ var acquireCases = []testCase{
 	}},
 	{"WindowSurvivesCrash", func(s *suite) {
 		a, g := s.holder()
-		a.dies(g) // a crash
+		a.dies(g)
 	}},
 	{"WindowBehindTheStoredOneIsEmpty", emptyWindow},
 	{"LayoutMismatch", layoutMismatch},

@@ -40,9 +40,13 @@ var renewCases = []testCase{
 				return p.Renew(s.ctx(), g, until+int64(j))
 			})
 			for j, r := range grants {
-				p.extended(r, errs[j], g, until)
+				if p.extended(r, errs[j], g, until); r.NotAfter < until {
+					s.Fatalf("one of two renewals of %v at once, until %d: %v", g, until, r)
+				}
 			}
-			p.renew(g, until+1)
+			if r := p.renew(g, until+1); r.NotAfter < until+1 {
+				s.Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
+			}
 		}
 		if r := p.renew(g, s.now); r.NotAfter < s.at(1)+9 {
 			s.Fatalf("after renewals until %d: %v", s.at(1)+9, r)
