@@ -72,18 +72,18 @@ var betweenOps = []betweenOp{
 		first.Identity = b.req.Identity
 		b.release(b.acquireWith(first), b.now)
 	}, acquireOnce},
-	{"Renew", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Renew", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Resume", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Resume", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.resumer().Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Release", hold, func(ctx context.Context, b *between) (coord.Grant, error) {
+	{"Release", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return coord.Grant{}, b.Release(ctx, b.held, b.held.NotBefore)
 	}},
 }
 
-func hold(b *between) { b.held = b.acquire() }
+func acquireFirst(b *between) { b.held = b.acquire() }
 
 func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
 	return b.Acquire(ctx, b.req)
