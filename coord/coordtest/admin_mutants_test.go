@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
@@ -19,7 +20,7 @@ func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) coord.Coordinat
 		return Harness{Client: func(testing.TB, coord.Range) coord.Coordinator {
 			c, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
 				Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second,
-				MaxHorizon: 2 * time.Minute, SkewBound: time.Second, Clock: timeNow{},
+				MaxHorizon: 2 * time.Minute, SkewBound: time.Second, Clock: clock.System(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ type broken struct {
 // wrong is what a broken client does: nothing, where it is nil or false.
 type wrong struct {
 	asks  func(req *coord.Request)            // before Acquire
-	takes func(op Op, s Slot, g *coord.Grant) // before the others; s is what is stored
+	takes func(op Op, s slot, g *coord.Grant) // before the others; s is what is stored
 	ends  func(m *made)                       // after each
 
 	deaf    bool // to contexts that have ended
@@ -30,7 +30,7 @@ type wrong struct {
 type made struct {
 	op     Op
 	req    coord.Request
-	before Slot        // what was stored
+	before slot        // what was stored
 	old    coord.Grant // of the caller
 	until  int64       // of Release: the last tick
 	now    coord.Grant
@@ -93,7 +93,9 @@ func (b broken) do(m made, call func(coord.Grant) (coord.Grant, error)) (coord.G
 		return coord.Grant{}, errForeign
 	}
 	g := m.old
-	m.before = b.fake.Slot(g.WorkerID)
+	b.fake.mu.Lock()
+	m.before = *b.fake.space.slot(g.WorkerID)
+	b.fake.mu.Unlock()
 	if b.takes != nil {
 		b.takes(m.op, m.before, &g)
 	}

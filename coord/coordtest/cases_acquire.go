@@ -10,97 +10,96 @@ import (
 
 // acquireCases are about rules 1 to 5.
 var acquireCases = []testCase{
-	{"AcquireGrantsWhatIsWanted", 0, func(s *suite) {
+	{"AcquireGrantsWhatIsWanted", func(s *suite) {
 		p := s.client(1)
-		req := s.request(p)
-		if g := s.acquireWith(p, req); g.NotAfter != max(g.NotBefore, req.Until) {
+		req := p.request()
+		if g := p.acquireWith(req); g.NotAfter != max(g.NotBefore, req.Until) {
 			s.Fatalf("Acquire until %d granted %v", req.Until, g)
 		}
 	}},
-	{"AcquireConcurrent", 0, acquireConcurrent},
-	{"ShareIsRespected", 0, func(s *suite) {
+	{"AcquireConcurrent", acquireConcurrent},
+	{"ShareIsRespected", func(s *suite) {
 		p := s.sharer(2, 1)
-		if g := s.acquire(p); g.WorkerID != 2 {
+		if g := p.acquire(); g.WorkerID != 2 {
 			s.Fatalf("the share is worker ID 2 alone, granted was %v", g)
 		}
-		s.wantFull("Acquire with the share held and others free", s.sharer(2, 1))
+		s.sharer(2, 1).wantFull() // Acquire with the share held and others free
 	}},
-	{"ReplayedAcquireIsTheSameGrant", 0, func(s *suite) {
+	{"ReplayedAcquireIsTheSameGrant", func(s *suite) {
 		p := s.client(3)
-		req := s.request(p)
-		g := s.acquireWith(p, req)
-		s.wantSame("Acquire replayed", s.acquireWith(p, req), g)
-		r := s.renew(p, g, s.now+2*s.horizon)
-		s.wantSame("Acquire replayed after a renewal", s.acquireWith(p, req), r)
+		req := p.request()
+		g := p.acquireWith(req)
+		s.wantSame(p.acquireWith(req), g) // Acquire replayed
+		r := p.renew(g, s.at(2))
+		s.wantSame(p.acquireWith(req), r) // Acquire replayed after a renewal
 	}},
-	{"DelayedAcquireResurrectsNothing", needExpire, delayedAcquire},
-	{"ReleasedTokenIsNewGrant", 0, func(s *suite) {
+	{"DelayedAcquireResurrectsNothing", delayedAcquire},
+	{"ReleasedTokenIsNewGrant", func(s *suite) {
 		p := s.client(1)
-		req := s.request(p)
-		old := s.acquireWith(p, req)
-		s.release(p, old, old.NotBefore+1)
+		req := p.request()
+		old := p.acquireWith(req)
+		p.release(old, old.NotBefore+1)
 		// The request comes once more, late. Whatever it is granted is fenced from what
 		// the holder had.
-		g := s.acquireWith(p, req)
-		s.wantAfter("Acquire replayed after Release", g, old, old.NotBefore+1)
-		s.wantOut("who has released, its token being a holder again", p, old)
+		g := p.acquireWith(req)
+		s.wantAfter(g, old, old.NotBefore+1) // Acquire replayed after Release
+		p.wantOut(old)                       // who has released, its token being a holder again
 	}},
-	{"WindowSurvivesCrash", needCrash, func(s *suite) {
+	{"WindowSurvivesCrash", func(s *suite) {
 		a, g := s.holder()
-		s.crash(a, g)
-		s.wantNext("a crash", g, g.NotAfter)
+		a.dies(g)
 	}},
-	{"WindowBehindTheStoredOneIsEmpty", needCrash, emptyWindow},
-	{"LayoutMismatch", 0, layoutMismatch},
-	{"AcquireStopsAtLastTick", 0, func(s *suite) {
+	{"WindowBehindTheStoredOneIsEmpty", emptyWindow},
+	{"LayoutMismatch", layoutMismatch},
+	{"AcquireStopsAtLastTick", func(s *suite) {
 		p := s.client(2)
-		req := s.request(p)
-		req.LastTick = s.now + s.horizon/2
+		req := p.request()
+		req.LastTick = s.at(0.5)
 		g, err := p.Acquire(s.ctx(), req)
 		if err == nil && g.NotAfter != req.LastTick || err != nil && !errors.Is(err, coord.ErrInvalid) {
 			s.Fatalf("Acquire until %d in a layout that ends at %d: %v, %v", req.Until, req.LastTick, g, err)
 		}
-		req = s.request(p)
+		req = p.request()
 		req.LastTick = req.Until
-		g = s.acquireWith(p, req)
+		g = p.acquireWith(req)
 		r, err := p.Renew(s.ctx(), g, req.LastTick+1)
 		if err == nil {
-			s.wantWindow("Renew beyond the end of the layout", r, g.NotBefore, req.LastTick)
+			s.wantWindow(r, g.NotBefore, req.LastTick) // Renew beyond the end of the layout
 		}
 	}},
-	{"StickyIdentity", needSticky, func(s *suite) {
+	{"StickyIdentity", func(s *suite) {
 		p := s.client(4)
-		g := s.acquireAs(p, "pod-a", s.now)
-		s.release(p, g, g.NotBefore)
-		h := s.acquireAs(p, "pod-a", s.now+s.horizon)
+		g := p.acquireAs("pod-a", s.now)
+		p.release(g, g.NotBefore)
+		h := p.acquireAs("pod-a", s.at(1))
 		if h.WorkerID != g.WorkerID {
 			s.Fatalf("the identity had %v and got %v", g, h)
 		}
-		s.wantAfter("Acquire by the same identity", h, g, g.NotBefore)
+		s.wantAfter(h, g, g.NotBefore) // Acquire by the same identity
 	}},
-	{"StickyIdentityPrefersToOpenInTime", needSticky | needCrash, func(s *suite) {
+	{"StickyIdentityPrefersToOpenInTime", func(s *suite) {
 		p := s.client(2)
-		g := s.acquireAs(p, "pod-a", s.now)
-		s.crash(p, g)
-		s.wantOther(s.acquireAs(s.client(2), "pod-a", s.now), g)
+		g := p.acquireAs("pod-a", s.now)
+		p.crash(g)
+		s.wantOther(s.client(2).acquireAs("pod-a", s.now), g)
 	}},
-	{"StickyIdentityAfterAnotherHolder", needSticky | needCrash, func(s *suite) {
+	{"StickyIdentityAfterAnotherHolder", func(s *suite) {
 		for _, share := range []int{1, 2} {
 			p := s.sharer(4*share, 1)
-			mine := s.acquireAs(p, "pod-a", s.now)
-			s.release(p, mine, mine.NotBefore)
-			theirs := s.acquireAs(p, "pod-b", s.now)
-			s.crash(p, theirs) // their window reaches into the future
+			mine := p.acquireAs("pod-a", s.now)
+			p.release(mine, mine.NotBefore)
+			theirs := p.acquireAs("pod-b", s.now)
+			p.crash(theirs) // their window reaches into the future
 			// What the back end knows of the identity is older than the slot.
-			again := s.acquireAs(s.sharer(4*share, share), "pod-a", s.now)
+			again := s.sharer(4*share, share).acquireAs("pod-a", s.now)
 			if share == 1 {
-				s.wantAfter("Acquire by the identity that had it before", again, theirs, theirs.NotAfter)
+				s.wantAfter(again, theirs, theirs.NotAfter)
 			} else {
 				s.wantOther(again, theirs)
 			}
 		}
 	}},
-	{"InvalidRequest", 0, func(s *suite) {
+	{"InvalidRequest", func(s *suite) {
 		p := s.client(1)
 		for name, spoil := range map[string]func(*coord.Request){
 			"no token":       func(r *coord.Request) { r.Token = "" },
@@ -110,21 +109,22 @@ var acquireCases = []testCase{
 			},
 			"empty share": func(r *coord.Request) { r.Workers.Count = 0 },
 		} {
-			req := s.request(p)
+			req := p.request()
 			spoil(&req)
-			_, err := p.Acquire(s.ctx(), req)
-			s.wantErr("Acquire with "+name, err, coord.ErrInvalid)
+			p.wantNotGranted("with "+name, req, coord.ErrInvalid)
 		}
-		s.acquire(p)
+		p.acquire()
 	}},
 }
 
-// acquireAs acquires for an identity, whose window is to open by a tick; it must succeed.
-func (s *suite) acquireAs(p party, identity string, openBy int64) coord.Grant {
-	s.Helper()
-	req := s.request(p)
+// acquireAs acquires for an identity, whose window is to open by a tick.
+func (p party) acquireAs(identity string, openBy int64) coord.Grant {
+	p.Helper()
+	p.need(p.h.Sticky,
+		"this driver does not prefer an identity's last worker ID (Harness.Sticky is false)")
+	req := p.request()
 	req.Identity, req.OpenBy = identity, openBy
-	return s.acquireWith(p, req)
+	return p.acquireWith(req)
 }
 
 // wantOther checks that g has another worker ID than one whose window reaches into the future.
@@ -135,24 +135,30 @@ func (s *suite) wantOther(g, other coord.Grant) {
 	}
 }
 
+// atOnce makes n calls at once and returns what came of each.
+func atOnce(n int, call func(i int) (coord.Grant, error)) ([]coord.Grant, []error) {
+	grants, errs := make([]coord.Grant, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { grants[i], errs[i] = call(i) })
+	}
+	wg.Wait()
+	return grants, errs
+}
+
 // acquireConcurrent: of many who want a few worker IDs at once, two in each process, and all with
 // the same identity, as many get one as there are.
 func acquireConcurrent(s *suite) {
 	const n, workers = 12, 8
-	grants, errs := make([]coord.Grant, n), make([]error, n)
-	ctx := s.ctx()
-	var wg sync.WaitGroup
 	parties := [n / 2]party{}
 	for i := range parties {
 		parties[i] = s.client(workers)
 	}
-	for i := range n {
-		p := parties[i/2]
-		req := s.request(p)
+	grants, errs := atOnce(n, func(i int) (coord.Grant, error) {
+		req := parties[i/2].request()
 		req.Identity = "the-same-for-all"
-		wg.Go(func() { grants[i], errs[i] = p.Acquire(ctx, req) })
-	}
-	wg.Wait()
+		return parties[i/2].Acquire(s.ctx(), req)
+	})
 	seen := map[int]bool{}
 	for i, g := range grants {
 		switch {
@@ -173,47 +179,47 @@ func acquireConcurrent(s *suite) {
 // acquisition arrives again after others have had the slot.
 func delayedAcquire(s *suite) {
 	a, b := s.client(1), s.client(1)
-	req := s.request(a)
-	old := s.acquireWith(a, req)
-	s.h.Expire(s.TB, old)
-	g := s.acquire(b)
+	req := a.request()
+	old := a.acquireWith(req)
+	s.expire(old)
+	g := b.acquire()
 
 	if h, err := a.Acquire(s.ctx(), req); err == nil {
 		s.Fatalf("%v is held, and a delayed Acquire was granted %v", g, h)
 	}
-	g = s.renew(b, g, s.now+2*s.horizon) // b is undisturbed
-	s.h.Expire(s.TB, g)
+	g = b.renew(g, s.at(2)) // b is undisturbed
+	s.expire(g)
 
-	h := s.acquireWith(a, req)
-	s.wantAfter("delayed Acquire", h, g, g.NotAfter)
-	s.wantOut("who had the first grant, its token being a holder again", a, old)
+	h := a.acquireWith(req)
+	s.wantAfter(h, g, g.NotAfter) // delayed Acquire
+	a.wantOut(old)                // who had the first grant, its token being a holder again
 }
 
 func emptyWindow(s *suite) {
 	a, g := s.holder()
-	g = s.renew(a, g, s.now+2*s.horizon)
-	s.crash(a, g)
+	g = a.renew(g, s.at(2))
+	a.crash(g)
 
 	b := s.client(1)
-	req := s.request(b) // wants less than what is stored
-	h := s.acquireWith(b, req)
-	s.wantAfter("Acquire with a clock behind the window", h, g, g.NotAfter)
+	req := b.request() // wants less than what is stored
+	h := b.acquireWith(req)
+	s.wantAfter(h, g, g.NotAfter) // Acquire with a clock behind the window
 	if h.NotAfter != h.NotBefore {
 		s.Fatalf("Acquire until %d after %v granted %v; want an empty window", req.Until, g, h)
 	}
-	s.crash(b, h)
+	b.crash(h)
 
 	c, i := s.holder()
-	s.wantAfter("Acquire after an empty window", i, h, g.NotAfter)
-	until := s.now + 3*s.horizon
-	s.wantWindow("Renew of an empty window", s.renew(c, i, until), i.NotBefore, until)
+	s.wantAfter(i, h, g.NotAfter) // Acquire after an empty window
+	until := s.at(3)
+	s.wantWindow(c.renew(i, until), i.NotBefore, until) // Renew of an empty window
 }
 
 func layoutMismatch(s *suite) {
 	p := s.client(2)
-	g := s.acquire(p)
+	g := p.acquire()
 	other := s.client(2)
-	req := s.request(other)
+	req := other.request()
 	req.Fingerprint = layoutB
 	check := func(when string) {
 		s.Helper()
@@ -221,9 +227,9 @@ func layoutMismatch(s *suite) {
 		s.wantMismatch("Acquire with another layout "+when, err)
 	}
 	check("while the first is in use")
-	s.release(p, g, g.NotBefore)
+	p.release(g, g.NotBefore)
 	check("after the first was released")
-	s.acquire(p)
+	p.acquire()
 }
 
 // wantMismatch checks an error which says that layout A is stored and B was wanted.

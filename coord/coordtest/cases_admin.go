@@ -2,21 +2,10 @@ package coordtest
 
 import (
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
-
-// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each
-// case has a harness of its own, of which Client alone is used. Its namespace must not even be
-// declared.
-func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
-	t.Helper()
-	for _, tc := range adminCases {
-		t.Run(tc.name, func(t *testing.T) { runCase(t, tc, newHarness, callTimeout) })
-	}
-}
 
 // operated is a participant that asks for two worker IDs and is an operator too.
 type operated struct {
@@ -38,7 +27,7 @@ func (s *suite) operator() operated {
 func (s *suite) declared() operated {
 	s.Helper()
 	o := s.operator()
-	s.init(o)
+	o.init()
 	return o
 }
 
@@ -46,10 +35,10 @@ func (s *suite) space() coord.Space {
 	return coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: lastTick, Capacity: capacity}
 }
 
-func (s *suite) init(o operated) {
-	s.Helper()
-	if err := o.Init(s.ctx(), s.space()); err != nil {
-		s.Fatalf("Init of a namespace in which nothing was granted: %v", err)
+func (o operated) init() {
+	o.Helper()
+	if err := o.Init(o.ctx(), o.space()); err != nil {
+		o.Fatalf("Init of a namespace in which nothing was granted: %v", err)
 	}
 }
 
@@ -57,17 +46,37 @@ func (s *suite) init(o operated) {
 func timeOf(tick int64) time.Time { return time.UnixMicro(scale.Micro(tick)).UTC() }
 
 // quarantine raises the floor to a tick, from when on it must be at want.
-func (s *suite) quarantine(o operated, tick, want int64) {
-	s.Helper()
-	if floor, err := o.Quarantine(s.ctx(), timeOf(tick)); err != nil ||
+func (o operated) quarantine(tick, want int64) {
+	o.Helper()
+	if floor, err := o.Quarantine(o.ctx(), timeOf(tick)); err != nil ||
 		!floor.Equal(timeOf(want)) {
-		s.Fatalf("Quarantine until %v: %v, %v; want %v", timeOf(tick), floor, err, timeOf(want))
+		o.Fatalf("Quarantine until %v: %v, %v; want %v", timeOf(tick), floor, err, timeOf(want))
 	}
 }
 
+// retire retires a worker ID, and once more, which changes nothing.
+func (o operated) retire(id int) {
+	o.Helper()
+	for range 2 {
+		if err := o.Retire(o.ctx(), id); err != nil {
+			o.Fatalf("Retire of worker ID %d: %v", id, err)
+		}
+	}
+}
+
+// list returns the slots, of which there must be n.
+func (o operated) list(n int) []coord.Slot {
+	o.Helper()
+	slots, err := o.List(o.ctx())
+	if err != nil || len(slots) != n {
+		o.Fatalf("List: %+v, %v; want %d slots", slots, err, n)
+	}
+	return slots
+}
+
 var adminCases = []testCase{
-	{"Init", 0, adminInit},
-	{"Inspect", 0, func(s *suite) {
+	{"Init", adminInit},
+	{"Inspect", func(s *suite) {
 		o := s.operator()
 		nonce := "" // the same for as long as there is the namespace
 		wants := func(want coord.Namespace) {
@@ -86,55 +95,53 @@ var adminCases = []testCase{
 		for range 2 {
 			wants(coord.Namespace{})
 		}
-		s.init(o)
+		o.init()
 		wants(coord.Namespace{Layout: layoutA})
-		s.quarantine(o, lastTick/2, lastTick/2)
+		o.quarantine(lastTick/2, lastTick/2)
 		wants(coord.Namespace{
 			Layout: layoutA, Floor: timeOf(lastTick/2 + 1),
 			Base: timeOf(lastTick/2 + 1),
 		})
-		s.quarantine(o, lastTick, lastTick)
+		o.quarantine(lastTick, lastTick)
 		wants(coord.Namespace{
 			Layout: layoutA, Floor: timeOf(lastTick + 1),
 			Base: timeOf(lastTick + 1), Closed: true,
 		})
 	}},
-	{"Quarantine", 0, adminQuarantine},
-	{"MaxHorizon", 0, adminMaxHorizon},
-	{"NamespaceClosed", 0, func(s *suite) {
+	{"Quarantine", adminQuarantine},
+	{"MaxHorizon", adminMaxHorizon},
+	{"NamespaceClosed", func(s *suite) {
 		o := s.declared()
-		g := s.acquire(o.party)
-		s.quarantine(o, lastTick, lastTick)
-		_, err := o.Acquire(s.ctx(), s.request(o.party))
-		s.wantErr("Acquire in a closed namespace", err, coord.ErrNamespaceClosed)
-		_, err = o.Renew(s.ctx(), g, g.NotAfter+1)
+		g := o.acquire()
+		o.quarantine(lastTick, lastTick)
+		o.wantNotGranted("in a closed namespace", o.request(), coord.ErrNamespaceClosed)
+		_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
 		s.wantErr("Renew in a closed namespace", err, coord.ErrNamespaceClosed)
 		if errors.Is(err, coord.ErrQuarantined) {
 			s.Fatalf("Renew in a closed namespace: %v, as if that would end", err)
 		}
-		if slots, err := o.List(s.ctx()); err != nil || len(slots) != 1 ||
-			slots[0].NotAfter != g.NotAfter {
-			s.Fatalf("List of a closed namespace: %+v, %v; want the slot of %v", slots, err, g)
+		if slots := o.list(1); slots[0].NotAfter != g.NotAfter {
+			s.Fatalf("List of a closed namespace: %+v; want the slot of %v", slots, g)
 		}
 	}},
-	{"Lower", 0, func(s *suite) {
+	{"Lower", func(s *suite) {
 		o := s.operator()
 		_, err := o.Lower(s.ctx())
 		s.wantErr("Lower where there is no namespace", err, coord.ErrInvalid)
-		s.init(o)
+		o.init()
 		asked := s.now + 360*s.horizon
 		for _, want := range []int64{0, asked} {
-			s.quarantine(o, want, want)
+			o.quarantine(want, want)
 			if floor, err := o.Lower(s.ctx()); err != nil || !floor.Equal(timeOf(want)) {
 				s.Fatalf("Lower of the floor at %v, which was asked for: %v, %v", timeOf(want), floor, err)
 			}
 		}
-		s.quarantine(o, lastTick, lastTick)
+		o.quarantine(lastTick, lastTick)
 		_, err = o.Lower(s.ctx())
 		s.wantErr("Lower of a closed namespace", err, coord.ErrNamespaceClosed)
 	}},
-	{"Retire", 0, adminRetire},
-	{"List", 0, adminList},
+	{"Retire", adminRetire},
+	{"List", adminList},
 }
 
 func adminInit(s *suite) {
@@ -143,37 +150,37 @@ func adminInit(s *suite) {
 	s.wantErr("Quarantine where there is no namespace", err, coord.ErrInvalid)
 	s.wantErr("Retire where there is no namespace", o.Retire(s.ctx(), 0), coord.ErrInvalid)
 	for range 2 {
-		s.init(o)
+		o.init()
 	}
 	other := s.space()
 	other.Fingerprint = layoutB
 	s.wantMismatch("Init with another layout", o.Init(s.ctx(), other))
 	s.wantErr("Init with nothing", o.Init(s.ctx(), coord.Space{}), coord.ErrInvalid)
-	floor := s.now + s.horizon/2
-	s.quarantine(o, floor, floor)
-	s.init(o)
-	g := s.acquire(o.party)
+	floor := s.at(0.5)
+	o.quarantine(floor, floor)
+	o.init()
+	g := o.acquire()
 	if g.NotBefore != floor {
 		s.Fatalf("the floor is %d, and %v was granted after the namespace was declared new again", floor,
 			g)
 	}
-	s.release(o.party, g, g.NotBefore)
+	o.release(g, g.NotBefore)
 	s.wantErr("Init where there was a grant", o.Init(s.ctx(), s.space()), coord.ErrInvalid)
 }
 
 func adminQuarantine(s *suite) {
 	o := s.declared()
-	g := s.acquire(o.party)
+	g := o.acquire()
 	floor := g.NotAfter + s.horizon
-	s.quarantine(o, floor, floor)
-	s.quarantine(o, floor-s.horizon/2, floor)
+	o.quarantine(floor, floor)
+	o.quarantine(floor-s.horizon/2, floor)
 	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
 	if q, ok := errors.AsType[*coord.QuarantinedError](err); !ok || q.Until.Before(timeOf(floor)) {
 		s.Fatalf("Renew below the floor: %v; want a QuarantinedError until %v", err, timeOf(floor))
 	}
-	req := s.request(o.party)
+	req := o.request()
 	req.Until = floor + 1
-	if h := s.acquireWith(o.party, req); h.NotBefore != floor || h.NotAfter != floor+1 {
+	if h := o.acquireWith(req); h.NotBefore != floor || h.NotAfter != floor+1 {
 		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
 	}
 	for _, far := range []time.Time{
@@ -183,20 +190,20 @@ func adminQuarantine(s *suite) {
 		_, err := o.Quarantine(s.ctx(), far)
 		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
 	}
-	s.quarantine(o, s.now, floor)
+	o.quarantine(s.now, floor)
 	if d, ok := o.Coordinator.(coord.Describer); ok {
-		s.quarantineForALoss(o, d.Describe().Rules.MaxHorizon)
+		o.quarantineForALoss(d.Describe().Rules.MaxHorizon)
 	}
 }
 
 // quarantineForALoss asks for as long as windows reach ahead, which the back end must know.
-func (s *suite) quarantineForALoss(o operated, ahead time.Duration) {
-	s.Helper()
+func (o operated) quarantineForALoss(ahead time.Duration) {
+	o.Helper()
 	before := time.Now()
-	floor, err := o.Quarantine(s.ctx(), time.Time{})
+	floor, err := o.Quarantine(o.ctx(), time.Time{})
 	if err != nil || floor.Before(before.Add(ahead)) ||
 		floor.After(time.Now().Add(ahead+time.Minute)) {
-		s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows "+
+		o.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows "+
 			"reach %v ahead", floor, err, time.Now(), ahead)
 	}
 }
@@ -206,64 +213,47 @@ func adminRetire(s *suite) {
 	for _, id := range []int{-1, capacity} {
 		s.wantErr("Retire of what no layout has", o.Retire(s.ctx(), id), coord.ErrInvalid)
 	}
-	retire := func(id int) {
-		s.Helper()
-		for range 2 {
-			if err := o.Retire(s.ctx(), id); err != nil {
-				s.Fatalf("Retire of worker ID %d: %v", id, err)
-			}
-		}
-	}
-	g := s.acquire(o.party)
-	retire(g.WorkerID)
-	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
-	s.wantErr("Renew of a retired worker ID", err, coord.ErrLeaseLost)
-	s.wantErr("Release of a retired worker ID", o.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
+	g := o.acquire()
+	o.retire(g.WorkerID)
+	o.wantNotRenewed(g, coord.ErrLeaseLost)  // of a retired worker ID
+	o.wantNotReleased(g, coord.ErrLeaseLost) // of a retired worker ID
 	full := func(inUse, of int) {
 		s.Helper()
-		h, err := o.Acquire(s.ctx(), s.request(o.party))
+		h, err := o.Acquire(s.ctx(), o.request())
 		if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != inUse ||
 			full.Capacity != of || inUse == 0 && !full.Soonest.IsZero() {
 			s.Fatalf("Acquire where %d of %d worker IDs are held that are not retired: %v, %#v", inUse, of,
 				h, err)
 		}
 	}
-	h := s.acquire(o.party)
+	h := o.acquire()
 	full(1, 1)
-	s.release(o.party, h, h.NotBefore)
-	retire(h.WorkerID)
+	o.release(h, h.NotBefore)
+	o.retire(h.WorkerID)
 	full(0, 0)
-	retire(7) // that was never granted
-	slots, err := o.List(s.ctx())
+	o.retire(7) // that was never granted
+	slots := o.list(3)
 	for i, want := range []int{0, 1, 7} {
-		if err != nil || len(slots) != 3 || slots[i].WorkerID != want ||
-			slots[i].State != coord.SlotRetired {
-			s.Fatalf("List: %+v, %v; want worker IDs 0, 1 and 7 retired", slots, err)
+		if slots[i].WorkerID != want || slots[i].State != coord.SlotRetired {
+			s.Fatalf("List: %+v; want worker IDs 0, 1 and 7 retired", slots)
 		}
 	}
 }
 
 func adminList(s *suite) {
 	o := s.operator()
-	if slots, err := o.List(s.ctx()); err != nil || len(slots) != 0 {
-		s.Fatalf("List where there is no namespace: %v, %v", slots, err)
-	}
-	s.init(o)
+	o.list(0) // where there is no namespace
+	o.init()
 	began := time.Now()
 	grants := make([]coord.Grant, 3)
 	for i := range grants {
-		req := s.request(o.party)
+		req := o.request()
 		req.Workers, req.Identity, req.Holder = coord.Range{First: i, Count: 1}, "pod/ä", "host:17"
-		grants[i] = s.acquireWith(o.party, req)
+		grants[i] = o.acquireWith(req)
 	}
-	s.release(o.party, grants[1], grants[1].NotBefore)
-	if err := o.Retire(s.ctx(), 2); err != nil {
-		s.Fatalf("Retire: %v", err)
-	}
-	slots, err := o.List(s.ctx())
-	if err != nil || len(slots) != len(grants) {
-		s.Fatalf("List: %+v, %v; want %d slots", slots, err, len(grants))
-	}
+	o.release(grants[1], grants[1].NotBefore)
+	o.retire(2)
+	slots := o.list(len(grants))
 	const slack = 5 * time.Second // between this machine's clock and the back end's
 	for i, state := range []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired} {
 		slot := slots[i]

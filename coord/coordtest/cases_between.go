@@ -18,7 +18,7 @@ type BetweenHarness struct {
 	// reports whether there were so many calls.
 	Before func(c coord.Coordinator, n int, act func()) (acted func() bool)
 	// Lose makes a backup of the back end's state. When restore returns, the back end has
-	// lost everything since. Nil: it loses nothing.
+	// lost everything since.
 	Lose func(tb testing.TB) (restore func())
 }
 
@@ -36,8 +36,14 @@ func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 		for name, run := range events {
 			t.Run(name+op.name, func(t *testing.T) {
 				for n := 1; ; n++ {
-					b := newBetween(t, op, newHarness(t), n)
-					if run(b); b.acted() {
+					h := newHarness(t)
+					b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
+					runCase(t, testCase{op.name, func(s *suite) {
+						b.party = s.client(2)
+						b.req = b.request()
+						run(b)
+					}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+					if b.acted() {
 						continue
 					}
 					if n == 1 {
@@ -62,52 +68,36 @@ var betweenOps = []betweenOp{
 	{"Acquire", func(*between) {}, acquireOnce},
 	{"AcquireAgain", func(b *between) {
 		b.req.Identity = "the-same"
-		first := b.request(b.p)
+		first := b.request()
 		first.Identity = b.req.Identity
-		b.release(b.p, b.acquireWith(b.p, first), b.now)
+		b.release(b.acquireWith(first), b.now)
 	}, acquireOnce},
-	{"Renew", func(b *between) {
-		b.held = b.acquire(b.p)
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
+	{"Renew", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return b.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Resume", func(b *between) {
-		b.held = b.acquire(b.p)
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return b.resumer(b.p).Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
+	{"Resume", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return b.resumer().Resume(ctx, withoutHandle(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
 	}},
-	{"Release", func(b *between) {
-		b.held = b.acquire(b.p)
-	}, func(ctx context.Context, b *between) (coord.Grant, error) {
-		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
+	{"Release", acquireFirst, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return coord.Grant{}, b.Release(ctx, b.held, b.held.NotBefore)
 	}},
 }
 
+func acquireFirst(b *between) { b.held = b.acquire() }
+
 func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
-	return b.p.Acquire(ctx, b.req)
+	return b.Acquire(ctx, b.req)
 }
 
 // between is one operation with something between its calls.
 type between struct {
-	*suite
+	party
 	op    betweenOp
 	h     BetweenHarness
 	n     int
-	p     party
 	req   coord.Request
 	held  coord.Grant // of p, before the operation
 	acted func() bool
-}
-
-// newBetween prepares the n-th round.
-func newBetween(t *testing.T, op betweenOp, h BetweenHarness, n int) *between {
-	t.Helper()
-	b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
-	runCase(t, testCase{op.name, needFloor, func(s *suite) { b.suite = s }},
-		func(testing.TB) Harness { return h.Harness }, callTimeout)
-	b.p = b.client(2)
-	b.req = b.request(b.p)
-	return b
 }
 
 // do runs the operation, with act before one of its calls.
@@ -115,7 +105,7 @@ func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 	ctx, cancel := context.WithCancel(b.ctx())
 	defer cancel()
 	ended := make(chan struct{})
-	began := b.h.Before(b.p.Coordinator, b.n, func() {
+	began := b.h.Before(b.Coordinator, b.n, func() {
 		defer close(ended)
 		act(cancel)
 	})
@@ -133,10 +123,9 @@ func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 // operatorBetween: what is granted or extended after the floor was raised lies above
 // it.
 func operatorBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
-	floor := b.now + b.horizon*5/4
-	g, err := b.do(func(func()) { b.h.RaiseFloor(b.TB, floor) })
+	floor := b.at(1.25)
+	g, err := b.do(func(func()) { b.raiseFloor(floor) })
 	if !b.acted() {
 		return
 	}
@@ -157,11 +146,11 @@ func operatorBetween(b *between) {
 func (b *between) wantAbove(tick int64, g coord.Grant) {
 	b.Helper()
 	if g.Token != "" {
-		b.crash(b.p, g)
+		b.crash(g)
 	}
 	q := b.client(2)
 	for range 2 {
-		h, err := q.Acquire(b.ctx(), b.request(q))
+		h, err := q.Acquire(b.ctx(), q.request())
 		switch {
 		case errors.Is(err, coord.ErrQuarantined), errors.Is(err, coord.ErrNoWorkerID):
 		case err != nil:
@@ -176,25 +165,21 @@ func (b *between) wantAbove(tick int64, g coord.Grant) {
 // lossBetween: whatever was granted and is lost, nothing is granted that overlaps with
 // it, once somebody who had seen the state that is lost has been answered.
 func lossBetween(b *between) {
-	b.Helper()
-	if b.h.Lose == nil {
-		b.Skip("skipped: this back end loses nothing (BetweenHarness.Lose is nil)")
-	}
 	other := b.client(2)
-	b.release(other, b.acquire(other), b.now) // there is a namespace
+	other.release(other.acquire(), b.now) // there is a namespace
 	restore := b.h.Lose(b.TB)
 	b.op.prepare(b)
-	lost := b.acquire(other)
+	lost := other.acquire()
 	if b.held.Token == "" {
-		h := b.acquire(b.p) // so that it has seen what will be lost
-		b.release(b.p, h, h.NotBefore)
+		h := b.acquire() // so that it has seen what will be lost
+		b.release(h, h.NotBefore)
 	} else {
-		b.held = b.renew(b.p, b.held, b.held.NotAfter+1)
+		b.held = b.renew(b.held, b.held.NotAfter+1)
 	}
 	gone := map[int]coord.Grant{lost.WorkerID: lost}
 	g, err := b.do(func(func()) {
 		// The other worker ID, of which the operation may have seen that it is free.
-		if h, err := other.Acquire(b.ctx(), b.request(other)); err == nil {
+		if h, err := other.Acquire(b.ctx(), other.request()); err == nil {
 			gone[h.WorkerID] = h
 		}
 		restore()
@@ -211,8 +196,8 @@ func lossBetween(b *between) {
 		b.Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
 	}
 	// Whatever the operation said, the next one notices at the latest.
-	for _, p := range []party{b.p, b.client(2)} {
-		if h, err := p.Acquire(b.ctx(), b.request(p)); err == nil &&
+	for _, p := range []party{b.party, b.client(2)} {
+		if h, err := p.Acquire(b.ctx(), p.request()); err == nil &&
 			h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
 			b.Errorf("%v and %v were lost before call %d, and %v granted after it", gone, b.held, b.n, h)
 		}
@@ -221,7 +206,6 @@ func lossBetween(b *between) {
 
 // givenUpBetween: an operation that was given up is made again, and comes to the same.
 func givenUpBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
 	if _, err := b.do(func(cancel func()) { cancel() }); err != nil && b.acted() {
 		b.again("given up before it")
@@ -231,9 +215,8 @@ func givenUpBetween(b *between) {
 // lostReplyBetween: an operation of which an answer is lost finds out by itself, or is made again
 // and comes to the same. What it says before is nothing definite.
 func lostReplyBetween(b *between) {
-	b.Helper()
 	b.op.prepare(b)
-	b.acted = b.h.Before(b.p.Coordinator, b.n, nil)
+	b.acted = b.h.Before(b.Coordinator, b.n, nil)
 	g, err := b.op.run(b.ctx(), b)
 	switch {
 	case !b.acted():
@@ -260,17 +243,17 @@ func (b *between) again(what string) {
 func (b *between) settled(what string, g coord.Grant) {
 	b.Helper()
 	q := b.client(2)
-	h := b.acquire(q)
+	h := q.acquire()
 	if g.Token == "" {
-		b.acquire(q)
+		q.acquire()
 		return
 	}
 	if h.WorkerID == g.WorkerID {
 		b.Errorf("call %d, %s: %v is held, and %v was granted", b.n, what, g, h)
 	}
-	b.wantFull("both worker IDs are held", q)
-	b.release(b.p, g, g.NotAfter)
-	if i := b.acquire(b.client(2)); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
+	q.wantFull() // both worker IDs are held
+	b.release(g, g.NotAfter)
+	if i := b.client(2).acquire(); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
 		b.Errorf("call %d, %s: %v was released, and %v granted", b.n, what, g, i)
 	}
 }

@@ -11,22 +11,20 @@ import (
 
 // callCases are about rule 12, namespaces, and everything together.
 var callCases = []testCase{
-	{"CancelledContext", needCrash, cancelledContext},
-	{"Closed", 0, func(s *suite) {
+	{"CancelledContext", cancelledContext},
+	{"Closed", func(s *suite) {
 		p, g := s.holder()
 		for range 2 {
 			if err := p.Close(); err != nil {
 				s.Fatalf("Close: %v", err)
 			}
 		}
-		_, err := p.Acquire(s.ctx(), s.request(p))
-		s.wantErr("Acquire after Close", err, coord.ErrClosed)
-		_, err = p.Renew(s.ctx(), g, s.now+2*s.horizon)
-		s.wantErr("Renew after Close", err, coord.ErrClosed)
-		s.wantErr("Release after Close", p.Release(s.ctx(), g, g.NotAfter), coord.ErrClosed)
+		p.wantNotGranted("after Close", p.request(), coord.ErrClosed)
+		p.wantNotRenewed(g, coord.ErrClosed)  // after Close
+		p.wantNotReleased(g, coord.ErrClosed) // after Close
 	}},
-	{"NamespacesAreIsolated", needOther, namespaces},
-	{"History", needCrash, history},
+	{"NamespacesAreIsolated", namespaces},
+	{"History", history},
 }
 
 // cancelledContext: calls with a context that is over return its error at once and
@@ -47,13 +45,13 @@ func cancelledContext(s *suite) {
 			s.Fatalf("%s with a cancelled context has not returned for %v", what, s.timeout)
 		}
 	}
-	req := s.request(p)
+	req := p.request()
 	prompt("Acquire", func() error { _, err := p.Acquire(dead, req); return err })
-	g := s.acquireWith(p, req)
+	g := p.acquireWith(req)
 	prompt("Acquire, which was done,", func() error { _, err := p.Acquire(dead, req); return err })
-	prompt("Renew", func() error { _, err := p.Renew(dead, g, s.now+2*s.horizon); return err })
+	prompt("Renew", func() error { _, err := p.Renew(dead, g, s.at(2)); return err })
 	// The outcome of these was unknown; the holder goes on.
-	g = s.renew(p, g, s.now+2*s.horizon)
+	g = p.renew(g, s.at(2))
 	last := g.NotBefore + s.horizon/2
 	prompt("Release", func() error {
 		err := p.Release(dead, g, last)
@@ -62,29 +60,28 @@ func cancelledContext(s *suite) {
 		}
 		return err
 	})
-	s.crash(p, g)
-	s.wantNext("it", g, last)
+	p.crash(g)
+	s.wantNext(g, last)
 }
 
 func namespaces(s *suite) {
 	p, g := s.holder()
-	other := party{s.h.OtherNamespace(s.TB, p.share), p.share}
-	s.Cleanup(func() { _ = other.Close() })
-	req := s.request(other)
+	s.need(s.h.OtherNamespace != nil,
+		"there is no second namespace (Harness.OtherNamespace is nil)")
+	other := s.join(s.h.OtherNamespace, p.share)
+	req := other.request()
 	req.Fingerprint = layoutB
-	h := s.acquireWith(other, req)
+	h := other.acquireWith(req)
 	if h.WorkerID != g.WorkerID {
 		s.Fatalf("the share is one worker ID, and two namespaces granted %v and %v", g, h)
 	}
 	// What one does means nothing to the other.
 	h.Token, g.Token = g.Token, h.Token
-	_, err := p.Renew(s.ctx(), g, s.now+2*s.horizon)
-	s.wantErr("Renew of the other namespace's grant", err, coord.ErrLeaseLost)
-	s.wantErr("Release of the other namespace's grant", other.Release(s.ctx(), h, h.NotBefore),
-		coord.ErrLeaseLost)
+	p.wantNotRenewed(g, coord.ErrLeaseLost)      // of the other namespace's grant
+	other.wantNotReleased(h, coord.ErrLeaseLost) // of the other namespace's grant
 	h.Token, g.Token = g.Token, h.Token
-	s.release(other, h, h.NotBefore)
-	s.renew(p, g, s.now+2*s.horizon)
+	other.release(h, h.NotBefore)
+	p.renew(g, s.at(2))
 }
 
 // history lets three participants do what they like with two worker IDs, and
@@ -106,7 +103,7 @@ func history(s *suite) {
 	}
 	for step := range steps {
 		h := &parties[random.IntN(len(parties))]
-		req := s.request(h.party)
+		req := h.request()
 		req.Until = s.now + random.Int64N(2*s.horizon)
 		switch {
 		case !h.held:
@@ -117,17 +114,17 @@ func history(s *suite) {
 			if err != nil {
 				s.Fatalf("step %d: Acquire: %v", step, err)
 			}
-			s.wantAfter("Acquire", g, ends[g.WorkerID], ends[g.WorkerID].NotAfter)
+			s.wantAfter(g, ends[g.WorkerID], ends[g.WorkerID].NotAfter)
 			h.grant, h.held = g, true
 		case random.IntN(4) > 0:
-			h.grant = s.renew(h.party, h.grant, req.Until)
+			h.grant = h.renew(h.grant, req.Until)
 		case random.IntN(2) > 0:
 			g := h.grant
 			g.NotAfter = g.NotBefore + random.Int64N(g.NotAfter-g.NotBefore+1)
-			s.release(h.party, h.grant, g.NotAfter)
+			h.release(h.grant, g.NotAfter)
 			h.grant, h.held = g, false
 		default:
-			s.crash(h.party, h.grant)
+			h.crash(h.grant)
 			h.party, h.held = s.client(workers), false
 		}
 		ends[h.grant.WorkerID] = h.grant

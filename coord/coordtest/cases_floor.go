@@ -9,11 +9,11 @@ import (
 
 // floorCases are about rules 2, 7 and 11.
 var floorCases = []testCase{
-	{"FloorHoldsForAcquire", needFloor, func(s *suite) {
+	{"FloorHoldsForAcquire", func(s *suite) {
 		p := s.client(2)
-		req := s.request(p)
-		for _, floor := range []int64{s.now + s.horizon/2, s.now + 2*s.horizon} {
-			s.h.RaiseFloor(s.TB, floor)
+		req := p.request()
+		for _, floor := range []int64{s.at(0.5), s.at(2)} {
+			s.raiseFloor(floor)
 			req.Token = rand.Text()
 			g, err := p.Acquire(s.ctx(), req)
 			if err != nil && (floor < req.Until || !errors.Is(err, coord.ErrQuarantined)) {
@@ -24,95 +24,96 @@ var floorCases = []testCase{
 			}
 		}
 	}},
-	{"FloorAfterLostReply", needFloor, func(s *suite) {
+	{"FloorAfterLostReply", func(s *suite) {
 		// A renewal is done, and the holder never learns of it. Its window ends below the floor,
 		// whatever is stored.
 		for _, raisedBefore := range []bool{true, false} {
 			p, g := s.holder()
 			floor, stored := g.NotAfter+s.horizon/4, g.NotAfter+s.horizon/2
 			if raisedBefore {
-				s.h.RaiseFloor(s.TB, floor)
+				s.raiseFloor(floor)
 			}
-			s.renew(p, g, stored)
-			s.h.RaiseFloor(s.TB, floor)
-			r := s.renew(p, g, stored+1)
-			s.wantWindow("Renew over a floor, after a lost reply", r, floor, stored+1)
-			s.release(p, r, r.NotBefore)
+			p.renew(g, stored)
+			s.raiseFloor(floor)
+			r := p.renew(g, stored+1)
+			s.wantWindow(r, floor, stored+1) // Renew over a floor, after a lost reply
+			p.release(r, r.NotBefore)
 		}
 	}},
-	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
+	{"FloorAfterUnnoticedPieceOfResumed", func(s *suite) {
 		a, g := s.holder()
 		floor := g.NotAfter + s.horizon/4
-		s.h.RaiseFloor(s.TB, floor)
-		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
+		s.raiseFloor(floor)
+		a.crash(a.renew(g, floor+s.horizon/4)) // of which nobody has learned
 		until := floor + s.horizon/2
-		r := s.resume(s.client(1), g, until)
-		s.wantWindow("Resume over a floor, after a lost reply", r, floor, until)
+		r := s.client(1).resume(g, until)
+		s.wantWindow(r, floor, until) // Resume over a floor, after a lost reply
 	}},
 }
 
 // extension is more of a window for who has the grant, or takes it over.
 type extension struct {
-	p      party
-	before coord.Grant
+	party
+	before coord.Grant // with the token and the generation that it has afterwards
 	try    func(until int64) (coord.Grant, error)
-	extend func(until int64) coord.Grant // try, which must succeed
+}
+
+// extend tries; it must succeed.
+func (e extension) extend(until int64) coord.Grant {
+	e.Helper()
+	g, err := e.try(until)
+	return e.extended(g, err, e.before, until)
 }
 
 // renewing extends the window of a holder.
 func renewing(s *suite) extension {
 	p, g := s.holder()
-	return extension{
-		p, g, func(until int64) (coord.Grant, error) { return p.Renew(s.ctx(), g, until) },
-		func(until int64) coord.Grant { return s.renew(p, g, until) },
-	}
+	return extension{p, g, func(until int64) (coord.Grant, error) {
+		return p.Renew(s.ctx(), g, until)
+	}}
 }
 
 // resuming extends the window of a holder that is dead.
 func resuming(s *suite) extension {
 	g, _ := s.dead()
-	p, token := s.client(1), rand.Text()
-	return extension{
-		p, g,
-		func(until int64) (coord.Grant, error) {
-			return s.resumer(p).Resume(s.ctx(), withoutHandle(g), token, until)
-		},
-		func(until int64) coord.Grant { return s.resumeAs(p, g, token, until) },
-	}
+	p, after := s.client(1), g
+	after.Token, after.Generation = rand.Text(), g.Generation+1
+	return extension{p, after, func(until int64) (coord.Grant, error) {
+		return p.resumer().Resume(s.ctx(), withoutHandle(g), after.Token, until)
+	}}
 }
 
 // floorsOf are the cases of rule 7 for one way to extend a window.
-func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
+func floorsOf(way string, begin func(*suite) extension) []testCase {
 	return []testCase{
-		{"FloorMakesSeparatePieceOf" + way, needs | needCrash, func(s *suite) {
+		{"FloorMakesSeparatePieceOf" + way, func(s *suite) {
 			e := begin(s)
 			floor := e.before.NotAfter + s.horizon/4
-			s.h.RaiseFloor(s.TB, floor)
+			s.raiseFloor(floor)
 			until := floor + s.horizon/4
 			piece := e.extend(until)
-			s.wantWindow("an extension over the floor", piece, floor, until)
-			s.wantSame("the same again", e.extend(until), piece)
+			s.wantWindow(piece, floor, until)  // an extension over the floor
+			s.wantSame(e.extend(until), piece) // the same again
 			// The piece is the grant from then on.
-			next := s.renew(e.p, piece, until+1)
-			s.wantWindow("Renew of the piece", next, floor, until+1)
-			s.crash(e.p, next)
-			s.wantNext("it", next, next.NotAfter)
+			next := e.renew(piece, until+1)
+			s.wantWindow(next, floor, until+1) // Renew of the piece
+			e.dies(next)
 		}},
-		{"FloorWithinWindowOf" + way, needs, func(s *suite) {
+		{"FloorWithinWindowOf" + way, func(s *suite) {
 			e := begin(s)
 			floor := e.before.NotAfter
-			s.h.RaiseFloor(s.TB, floor)
+			s.raiseFloor(floor)
 			until := floor + s.horizon/4
-			s.wantWindow("an extension that reaches the floor", e.extend(until), e.before.NotBefore, until)
+			s.wantWindow(e.extend(until), e.before.NotBefore, until)
 		}},
-		{"FloorAboveWantedFor" + way, needs, func(s *suite) {
+		{"FloorAboveWantedFor" + way, func(s *suite) {
 			e := begin(s)
 			floor := e.before.NotAfter + s.horizon/2
-			s.h.RaiseFloor(s.TB, floor)
+			s.raiseFloor(floor)
 			_, err := e.try(e.before.NotAfter + 1)
 			s.wantErr("a window below the floor", err, coord.ErrQuarantined)
-			s.wantFull("Acquire while the holder waits for the floor", s.client(1))
-			s.wantWindow("an extension over the floor", e.extend(floor+1), floor, floor+1)
+			s.client(1).wantFull()                          // Acquire while the holder waits for the floor
+			s.wantWindow(e.extend(floor+1), floor, floor+1) // an extension over the floor
 		}},
 	}
 }

@@ -5,36 +5,37 @@ import "github.com/unalike-id/unalike/coord"
 // handleCases are about grants whose handle is not the one that a driver has made for
 // them: they come out of a file, for example. A handle saves work; nothing depends on it.
 var handleCases = []testCase{
-	{"GrantWithForeignHandle", 0, func(s *suite) {
+	{"GrantWithForeignHandle", func(s *suite) {
 		p, q := s.client(2), s.client(2)
-		other := s.acquire(q)
+		other := q.acquire()
 		for _, handle := range []any{nil, "of somebody else", new(int), other.Handle} {
-			s.renewAndRelease(p, s.acquire(p), handle)
+			p.renewAndRelease(p.acquire(), handle)
 		}
-		s.renew(q, other, s.now+2*s.horizon)
+		q.renew(other, s.at(2))
 	}},
-	{"GrantOfAnotherCoordinator", needExpire, func(s *suite) {
+	{"GrantOfAnotherCoordinator", func(s *suite) {
+		s.needExpire()
 		p, q := s.client(1), s.client(1)
-		req := s.request(p)
-		g := s.acquireWith(p, req)
-		same := s.acquireWith(q, req) // the same grant, with a handle of q's
-		s.wantSame("Acquire replayed by another participant", same, g)
-		until := s.now + s.horizon
+		req := p.request()
+		g := p.acquireWith(req)
+		same := q.acquireWith(req) // the same grant, with a handle of q's
+		s.wantSame(same, g)        // Acquire replayed by another participant
+		until := s.at(1)
 		for range 2 {
 			// Both with the handle of the other.
-			g = s.renew(p, same, until+1)
-			same = s.renew(q, g, until+2)
+			g = p.renew(same, until+1)
+			same = q.renew(g, until+2)
 			until += 2
 		}
-		s.release(p, same, same.NotBefore)
-		s.wantOut("the other participant", q, g)
+		p.release(same, same.NotBefore)
+		q.wantOut(g) // the other participant
 	}},
 }
 
 // renewAndRelease does all that can be done with a grant, whose handle is replaced before
 // each call.
-func (s *suite) renewAndRelease(p party, g coord.Grant, handle any) {
-	s.Helper()
+func (p party) renewAndRelease(g coord.Grant, handle any) {
+	p.Helper()
 	until := g.NotAfter
 	for range 2 {
 		until++
@@ -42,14 +43,14 @@ func (s *suite) renewAndRelease(p party, g coord.Grant, handle any) {
 		if n, ok := p.Coordinator.(coord.Notifier); ok {
 			select {
 			case <-n.Lost(g):
-				s.Fatalf("hint that %v with handle %v is lost, and it is not", g, handle)
+				p.Fatalf("hint that %v with handle %v is lost, and it is not", g, handle)
 			default:
 			}
 		}
 		from := g.NotBefore
-		g = s.renew(p, g, until)
-		s.wantWindow("Renew with another handle", g, from, until)
+		g = p.renew(g, until)
+		p.wantWindow(g, from, until) // Renew with another handle
 	}
 	g.Handle = handle
-	s.release(p, g, g.NotBefore)
+	p.release(g, g.NotBefore)
 }

@@ -12,9 +12,7 @@ import (
 func adminMaxHorizon(s *suite) {
 	o := s.operator()
 	described, ok := o.Coordinator.(coord.Describer)
-	if !ok {
-		s.Skip("skipped: this driver does not say how far windows reach (no coord.Describer)")
-	}
+	s.need(ok, "this driver does not say how far windows reach (no coord.Describer)")
 	rules := described.Describe().Rules
 	declare := func(horizon time.Duration) error {
 		space := s.space()
@@ -33,8 +31,7 @@ func adminMaxHorizon(s *suite) {
 		time.Millisecond, long + 1} {
 		s.wantErr("Init with "+bad.String(), declare(bad), coord.ErrInvalid)
 	}
-	_, err := o.Acquire(s.ctx(), s.longRequest(o.party, long))
-	s.wantErr("Acquire with 6 h where there is no namespace", err, coord.ErrInvalid)
+	o.wantNotGranted("with 6 h where there is no namespace", o.longRequest(long), coord.ErrInvalid)
 	for range 2 {
 		if err := declare(long); err != nil {
 			s.Fatalf("Init with 6 h: %v", err)
@@ -46,44 +43,42 @@ func adminMaxHorizon(s *suite) {
 	if got, err := o.Inspect(s.ctx()); err != nil || got.MaxHorizon != long {
 		s.Fatalf("Inspect: %+v, %v; want MaxHorizon %v", got, err, long)
 	}
-	s.longWindows(o, long)
+	o.longWindows(long)
 	before := time.Now()
-	s.quarantineForALoss(o, long)
+	o.quarantineForALoss(long)
 	if floor, err := o.Lower(s.ctx()); err != nil || floor.Before(before.Add(long)) {
 		s.Fatalf("Lower: %v, %v; windows reach %v ahead", floor, err, long)
 	}
 }
 
 // longRequest is a request by a holder that survives, with its true clock.
-func (s *suite) longRequest(p party, horizon time.Duration) coord.Request {
-	req := s.request(p)
+func (p party) longRequest(horizon time.Duration) coord.Request {
+	req := p.request()
 	req.Surviving = true
 	req.Until = req.Now + scale.TicksDown(horizon.Microseconds())
 	return req
 }
 
 // longWindows has holders ask for windows of a namespace that allows some horizon.
-func (s *suite) longWindows(o operated, horizon time.Duration) {
-	s.Helper()
-	long := s.longRequest(o.party, horizon)
+func (o operated) longWindows(horizon time.Duration) {
+	o.Helper()
+	long := o.longRequest(horizon)
 	mortal := long
 	mortal.Surviving = false
-	_, err := o.Acquire(s.ctx(), mortal)
-	s.wantErr("Acquire with 6 h by who does not survive", err, coord.ErrInvalid)
-	_, err = o.Acquire(s.ctx(), s.longRequest(o.party, 7*time.Hour))
-	s.wantErr("Acquire with 7 h", err, coord.ErrInvalid)
+	o.wantNotGranted("with 6 h by who does not survive", mortal, coord.ErrInvalid)
+	o.wantNotGranted("with 7 h", o.longRequest(7*time.Hour), coord.ErrInvalid)
 
-	g := s.acquireWith(o.party, s.request(o.party))
+	g := o.acquireWith(o.request())
 	until := tickNow() + scale.TicksDown(horizon.Microseconds())
-	if g = s.renew(o.party, g, until); g.NotAfter != until {
-		s.Fatalf("Renew until %d: %v", until, g)
+	if g = o.renew(g, until); g.NotAfter != until {
+		o.Fatalf("Renew until %d: %v", until, g)
 	}
-	crashed := s.acquireWith(o.party, long)
+	crashed := o.acquireWith(long)
 	if crashed.NotAfter != long.Until {
-		s.Fatalf("Acquire until %d: %v", long.Until, crashed)
+		o.Fatalf("Acquire until %d: %v", long.Until, crashed)
 	}
 	// A clock that is right has pushed it there: it is granted again, above its window.
-	s.release(o.party, crashed, crashed.NotAfter)
-	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed,
+	o.release(crashed, crashed.NotAfter)
+	o.wantAfter(o.acquire(), crashed,
 		long.Until)
 }

@@ -4,81 +4,81 @@ import "github.com/unalike-id/unalike/coord"
 
 // releaseCases are about rules 9 and 10.
 var releaseCases = []testCase{
-	{"ReleaseFreesAndTrims", 0, func(s *suite) {
+	{"ReleaseFreesAndTrims", func(s *suite) {
 		a, g := s.holder()
-		g = s.renew(a, g, s.now+2*s.horizon)
+		g = a.renew(g, s.at(2))
 		last := g.NotBefore + (g.NotAfter-g.NotBefore)/4
-		s.release(a, g, last)
+		a.release(g, last)
 		s.wantTrimmed(g, last, g.NotAfter)
 	}},
-	{"ReleaseNeverRaises", 0, func(s *suite) {
+	{"ReleaseNeverRaises", func(s *suite) {
 		a, g := s.holder()
-		s.release(a, g, g.NotAfter+2*s.horizon)
-		if h := s.acquire(s.client(1)); h.NotBefore > g.NotAfter {
+		a.release(g, g.NotAfter+2*s.horizon)
+		if h := s.client(1).acquire(); h.NotBefore > g.NotAfter {
 			s.Fatalf("%v was released, and the next grant is %v: its stored NotAfter was raised", g, h)
 		}
 	}},
-	{"ReleaseUnused", 0, func(s *suite) {
+	{"ReleaseUnused", func(s *suite) {
 		a, first := s.holder()
-		s.release(a, first, first.NotAfter)
+		a.release(first, first.NotAfter)
 		before := first
 		// Whatever it says, it gives back no more than its own.
 		for _, last := range []int64{first.NotAfter, 0, first.NotAfter} {
-			g := s.acquire(a)
-			s.wantAfter("Acquire after a grant that was not used", g, before, first.NotAfter)
-			s.release(a, g, last)
+			g := a.acquire()
+			s.wantAfter(g, before, first.NotAfter) // Acquire after a grant that was not used
+			a.release(g, last)
 			before = g
 		}
 	}},
-	{"ReleasedIsOut", 0, func(s *suite) {
+	{"ReleasedIsOut", func(s *suite) {
 		a, g := s.holder()
 		last := g.NotBefore + (g.NotAfter-g.NotBefore)/2
-		s.release(a, g, last)
+		a.release(g, last)
 		free := coord.Grant{WorkerID: g.WorkerID, Generation: g.Generation}
 		for _, b := range []party{a, s.client(1)} {
-			s.wantOut("who has released", b, g)
-			s.wantOut("who has no token", b, free)
+			b.wantOut(g)    // who has released
+			b.wantOut(free) // who has no token
 			if _, ok := b.Coordinator.(coord.Resumer); ok {
-				s.wantNotResumed("a grant without a token", b, free, coord.ErrLeaseLost)
+				b.wantNotResumed(free, coord.ErrLeaseLost) // a grant without a token
 			}
 		}
-		s.wantNext("it", g, last)
+		s.wantNext(g, last)
 	}},
-	{"WrongTokenOrGeneration", 0, func(s *suite) {
+	{"WrongTokenOrGeneration", func(s *suite) {
 		p := s.client(1)
-		s.wantOut("who was never granted anything", p, s.neverGranted())
-		g := s.acquire(p)
-		for name, wrong := range spoiled(g) {
-			s.wantOut("who has "+name, p, wrong)
+		p.wantOut(s.neverGranted()) // who was never granted anything
+		g := p.acquire()
+		for _, wrong := range spoiled(g) {
+			p.wantOut(wrong)
 		}
-		s.wantFull("Acquire after Releases that must not count", s.client(1))
-		s.release(p, g, g.NotAfter)
-		s.wantNext("Releases that must not count", g, g.NotAfter)
+		s.client(1).wantFull() // Acquire after Releases that must not count
+		p.release(g, g.NotAfter)
+		s.wantNext(g, g.NotAfter) // Releases that must not count
 	}},
-	{"OldHolderIsOut", needExpire, func(s *suite) {
+	{"OldHolderIsOut", func(s *suite) {
 		a, g := s.holder()
-		s.h.Expire(s.TB, g)
+		s.expire(g)
 		b, h := s.holder()
-		s.wantOut("the old holder", a, g)
-		s.wantFull("Acquire after the old holder's Release", s.client(1))
-		h = s.renew(b, h, s.now+2*s.horizon)
-		s.h.Expire(s.TB, h)
-		s.wantNext("the new holder", h, h.NotAfter)
+		a.wantOut(g)           // the old holder
+		s.client(1).wantFull() // Acquire after the old holder's Release
+		h = b.renew(h, s.at(2))
+		s.expire(h)
+		s.wantNext(h, h.NotAfter) // the new holder
 	}},
-	{"ReleaseAfterExpiry", needExpire, func(s *suite) {
+	{"ReleaseAfterExpiry", func(s *suite) {
 		a, g := s.holder()
-		s.h.Expire(s.TB, g)
+		s.expire(g)
 		last := g.NotBefore + 1
 		// The slot is the holder's still: nobody has taken it.
-		s.release(a, g, last)
-		s.wantNext("it", g, last)
+		a.release(g, last)
+		s.wantNext(g, last)
 	}},
 }
 
 // wantTrimmed acquires after g, which was released at last, and whose window ended at until.
 func (s *suite) wantTrimmed(g coord.Grant, last, until int64) {
 	s.Helper()
-	if h := s.wantNext("Release", g, last); h.NotBefore >= until {
+	if h := s.wantNext(g, last); h.NotBefore >= until {
 		s.Fatalf("%v was released at %d, and the next grant is %v: nothing was trimmed", g, last, h)
 	}
 }
@@ -88,13 +88,11 @@ func (s *suite) neverGranted() coord.Grant {
 	return coord.Grant{Generation: 1, Token: "never-granted", NotAfter: s.now}
 }
 
-// spoiled returns grants that are not g, by what they have.
-func spoiled(g coord.Grant) map[string]coord.Grant {
+// spoiled returns grants that are not g: of another token, a later generation and an old one.
+func spoiled(g coord.Grant) []coord.Grant {
 	token, later, earlier := g, g, g
 	token.Token += "x"
 	later.Generation++
 	earlier.Generation--
-	return map[string]coord.Grant{
-		"another token": token, "a later generation": later, "an old generation": earlier,
-	}
+	return []coord.Grant{token, later, earlier}
 }

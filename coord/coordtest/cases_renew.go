@@ -1,7 +1,6 @@
 package coordtest
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -9,90 +8,78 @@ import (
 
 // renewCases are about rules 6 and 8.
 var renewCases = []testCase{
-	{"RenewExtends", 0, func(s *suite) {
+	{"RenewExtends", func(s *suite) {
 		p, g := s.holder()
 		for i := range int64(3) {
 			until := g.NotAfter + 1 + i
-			r := s.renew(p, g, until)
-			s.wantWindow("Renew", r, g.NotBefore, until)
-			s.wantSame("Renew replayed", s.renew(p, g, until), r)
-			s.wantSame("Renew until earlier", s.renew(p, r, until-1), r)
+			r := p.renew(g, until)
+			s.wantWindow(r, g.NotBefore, until)
+			s.wantSame(p.renew(g, until), r)
+			s.wantSame(p.renew(r, until-1), r) // Renew until earlier
 			g = r
 		}
 	}},
-	{"ReorderedRenewalsNeverLower", needCrash, func(s *suite) {
+	{"ReorderedRenewalsNeverLower", func(s *suite) {
 		p, g := s.holder()
-		far := s.now + 2*s.horizon
-		adopted := s.renew(p, g, far)
+		far := s.at(2)
+		adopted := p.renew(g, far)
 		// The renewal that was sent before arrives now, with the grant of then.
-		if r := s.renew(p, g, far-s.horizon/2); r.NotAfter < far {
+		if r := p.renew(g, far-s.horizon/2); r.NotAfter < far {
 			s.Fatalf("%d is stored, an earlier renewal returned %v", far, r)
 		}
-		s.crash(p, adopted)
-		s.wantNext("reordered renewals", adopted, far)
+		p.crash(adopted)
+		s.wantNext(adopted, far) // reordered renewals
 	}},
-	{"RenewTwiceAtOnce", 0, func(s *suite) {
+	{"RenewTwiceAtOnce", func(s *suite) {
 		// A renewal that is not answered in time is left under way, and another one is
 		// made beside it. One of them may answer for both.
 		p, g := s.holder()
 		for i := range int64(5) {
-			until := s.now + s.horizon + 2*i
-			results := make(chan error, 2)
-			for j := range int64(2) {
-				ctx := s.ctx()
-				go func() {
-					r, err := p.Renew(ctx, g, until+j)
-					if err == nil && (r.NotAfter < until || r.Generation != g.Generation || r.Token != g.Token) {
-						err = fmt.Errorf("it returned %v", r)
-					}
-					results <- err
-				}()
-			}
-			for range 2 {
-				if err := <-results; err != nil {
-					s.Fatalf("one of two renewals of %v at once: %v", g, err)
+			until := s.at(1) + 2*i
+			grants, errs := atOnce(2, func(j int) (coord.Grant, error) {
+				return p.Renew(s.ctx(), g, until+int64(j))
+			})
+			for j, r := range grants {
+				if p.extended(r, errs[j], g, until); r.NotAfter < until {
+					s.Fatalf("one of two renewals of %v at once, until %d: %v", g, until, r)
 				}
 			}
-			if r := s.renew(p, g, until+1); r.NotAfter < until+1 {
+			if r := p.renew(g, until+1); r.NotAfter < until+1 {
 				s.Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
 			}
 		}
-		if r := s.renew(p, g, s.now); r.NotAfter < s.now+s.horizon+9 {
-			s.Fatalf("after renewals until %d: %v", s.now+s.horizon+9, r)
+		if r := p.renew(g, s.now); r.NotAfter < s.at(1)+9 {
+			s.Fatalf("after renewals until %d: %v", s.at(1)+9, r)
 		}
 	}},
-	{"RenewResumesExpiredLease", needExpire, func(s *suite) {
+	{"RenewResumesExpiredLease", func(s *suite) {
 		a, g := s.holder()
-		s.h.Expire(s.TB, g)
-		until := s.now + 2*s.horizon
-		r := s.renew(a, g, until)
-		s.wantWindow("Renew after the lease had expired", r, g.NotBefore, until)
-		s.wantFull("Acquire after the lease was put back", s.client(1))
-		s.h.Expire(s.TB, r)
-		s.wantNext("it expired again", r, r.NotAfter)
+		s.expire(g)
+		until := s.at(2)
+		r := a.renew(g, until)
+		s.wantWindow(r, g.NotBefore, until) // Renew after the lease had expired
+		s.client(1).wantFull()              // Acquire after the lease was put back
+		s.expire(r)
+		s.wantNext(r, r.NotAfter) // it expired again
 	}},
-	{"LostHint", needExpire, func(s *suite) {
+	{"LostHint", func(s *suite) {
 		p := s.client(1)
 		n, ok := p.Coordinator.(coord.Notifier)
-		if !ok {
-			s.Skip("skipped: this driver gives no hint of a lost lease (no coord.Notifier)")
-		}
-		g := s.acquire(p)
+		s.need(ok, "this driver gives no hint of a lost lease (no coord.Notifier)")
+		g := p.acquire()
 		lost := n.Lost(g)
-		if lost == nil {
-			s.Skip("skipped: this driver gives no hint of a lost lease (Lost returns nil)")
-		}
+		s.need(lost != nil, "this driver gives no hint of a lost lease (Lost returns nil)")
 		select {
 		case <-lost:
 			s.Fatalf("hint that %v is lost, and it is not", g)
 		default:
 		}
-		s.h.Expire(s.TB, g)
+		s.expire(g)
 		select {
 		case <-lost:
 		case <-time.After(s.timeout):
 			s.Fatalf("no hint that the lease of %v expired, for %v", g, s.timeout)
 		}
-		s.renew(p, g, s.now+2*s.horizon)
+		p.renew(g, s.at(2))
 	}},
 }

@@ -7,9 +7,8 @@
 // [Fake] is a back end in memory that keeps the rules and that misbehaves on
 // demand, as networks and servers do: it loses requests or replies, delays,
 // holds back, reorders and replays them, ends leases, raises the floor, and goes
-// away altogether. It tells the time with time.Now, or with a clock that it is
-// given, and waits with timers and channels alone, so it works inside the bubble
-// of testing/synctest.
+// away altogether. It tells the time with time.Now, and waits with timers and channels
+// alone, so it works inside the bubble of testing/synctest.
 //
 //	f := coordtest.NewFake(coordtest.FakeConfig{Workers: 4})
 //	c := f.Client()                      // one participant

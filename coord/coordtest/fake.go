@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 )
@@ -16,9 +15,6 @@ type FakeConfig struct {
 	// Workers is how many worker IDs there are, from 0 on; 0: as many as the share
 	// of a request.
 	Workers int
-	// Clock ends leases. Nil: time.Now, which in a bubble of testing/synctest is the
-	// bubble's time.
-	Clock clock.Clock
 	// Rules are what the clients say of lease times.
 	Rules coord.LeaseRules
 }
@@ -43,20 +39,11 @@ type Fake struct {
 
 // NewFake returns an empty back end.
 func NewFake(cfg FakeConfig) *Fake {
-	if cfg.Clock == nil {
-		cfg.Clock = timeNow{}
-	}
 	return &Fake{
-		cfg: cfg, watchers: map[string]chan struct{}{}, space: &space{
-			limit: cfg.Workers, clock: cfg.Clock, slots: map[int]*slot{},
-		},
+		cfg: cfg, watchers: map[string]chan struct{}{},
+		space: &space{limit: cfg.Workers, slots: map[int]*slot{}},
 	}
 }
-
-// timeNow is the clock of a bubble, where clock.System is not.
-type timeNow struct{}
-
-func (timeNow) UnixMicro() int64 { return time.Now().UnixMicro() }
 
 // Client returns a new participant of the back end.
 func (f *Fake) Client() *FakeClient {
@@ -174,7 +161,7 @@ func noReply(ctx context.Context, op Op) error {
 func (f *Fake) arrive(call *Call, reply chan<- result) fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	call.At = time.UnixMicro(f.cfg.Clock.UnixMicro())
+	call.At = time.UnixMicro(time.Now().UnixMicro())
 	f.calls = append(f.calls, call)
 	ft := f.nextFault(call.Op)
 	if ft.held != nil {

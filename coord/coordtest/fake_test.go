@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 )
 
@@ -130,32 +129,33 @@ func TestFakeReordersAndReplays(t *testing.T) {
 	})
 }
 
-func TestFakeClock(t *testing.T) {
-	m := clocktest.NewManual(time.Unix(1000, 0))
-	f := NewFake(FakeConfig{Clock: m})
-	c := f.Client()
-	mustAcquire(t, c, ask("a", 1, 0))
-	m.Advance(15*time.Second - time.Microsecond)
-	if ids := f.Holders(); len(ids) != 1 {
-		t.Fatalf("held are %v just before the lease ends", ids)
-	}
-	m.Advance(time.Microsecond)
-	if ids := f.Holders(); len(ids) != 0 {
-		t.Fatalf("held are %v when the lease ends", ids)
-	}
-	f.RaiseFloor(7)
-	f.RaiseFloor(5)
-	if f.Floor() != 7 {
-		t.Errorf("the floor is %d; want 7", f.Floor())
-	}
-	if thief := f.Steal(5); thief.NotBefore != 7 || thief.NotAfter != 7 {
-		t.Errorf("an unused worker ID was stolen as %v; want an empty window at the floor", thief)
-	}
-	g := mustAcquire(t, c, ask("b", 1, 0))
-	lost := c.Lost(g)
-	thief := f.Steal(g.WorkerID)
-	<-lost
-	if thief.NotBefore != g.NotAfter || thief.Generation != g.Generation+1 {
-		t.Errorf("%v was stolen as %v", g, thief)
-	}
+func TestFakeLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFake(FakeConfig{})
+		c := f.Client()
+		mustAcquire(t, c, ask("a", 1, 0))
+		time.Sleep(15*time.Second - time.Microsecond)
+		if ids := f.Holders(); len(ids) != 1 {
+			t.Fatalf("held are %v just before the lease ends", ids)
+		}
+		time.Sleep(time.Microsecond)
+		if ids := f.Holders(); len(ids) != 0 {
+			t.Fatalf("held are %v when the lease ends", ids)
+		}
+		f.RaiseFloor(7)
+		f.RaiseFloor(5)
+		if f.Floor() != 7 {
+			t.Errorf("the floor is %d; want 7", f.Floor())
+		}
+		if thief := f.Steal(5); thief.NotBefore != 7 || thief.NotAfter != 7 {
+			t.Errorf("an unused worker ID was stolen as %v; want an empty window at the floor", thief)
+		}
+		g := mustAcquire(t, c, ask("b", 1, 0))
+		lost := c.Lost(g)
+		thief := f.Steal(g.WorkerID)
+		<-lost
+		if thief.NotBefore != g.NotAfter || thief.Generation != g.Generation+1 {
+			t.Errorf("%v was stolen as %v", g, thief)
+		}
+	})
 }

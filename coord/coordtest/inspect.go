@@ -12,7 +12,7 @@ import (
 // Call is an entry of the log of a [Fake].
 type Call struct {
 	Op Op
-	At time.Time // when it was made, by the fake's clock
+	At time.Time // when it was made
 
 	Request coord.Request // of Acquire
 	Grant   coord.Grant   // that was passed to Renew, Release or Resume
@@ -25,11 +25,10 @@ type Call struct {
 
 // Slot is what a [Fake] stores for a worker ID.
 type Slot struct {
-	Token      string    // of the holder; empty: nobody holds it
-	Generation uint64    // 0: it was never held
-	NotBefore  int64     // of the last stored piece
-	NotAfter   int64     // stored
-	LeaseEnd   time.Time // by the fake's clock
+	Token      string // of the holder; empty: nobody holds it
+	Generation uint64 // 0: it was never held
+	NotBefore  int64  // of the last stored piece
+	NotAfter   int64  // stored
 }
 
 // Calls returns the log: all calls so far, in the order in which they were made.
@@ -57,8 +56,7 @@ func (f *Fake) Slot(worker int) Slot {
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
 	return Slot{
-		Token: sl.token, Generation: sl.generation,
-		NotBefore: sl.from, NotAfter: sl.stored, LeaseEnd: time.UnixMicro(sl.leaseEnd),
+		Token: sl.token, Generation: sl.generation, NotBefore: sl.from, NotAfter: sl.stored,
 	}
 }
 
@@ -66,7 +64,7 @@ func (f *Fake) Slot(worker int) Slot {
 func (f *Fake) Holders() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.cfg.Clock.UnixMicro()
+	now := time.Now().UnixMicro()
 	var ids []int
 	for id, sl := range f.space.slots {
 		if sl.token != "" && sl.leaseEnd > now {
@@ -99,7 +97,7 @@ func (f *Fake) Expire(worker int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
-	sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
+	sl.leaseEnd = min(sl.leaseEnd, time.Now().UnixMicro())
 	f.notifyLost(sl.token)
 }
 
@@ -112,17 +110,17 @@ func (f *Fake) Steal(worker int) coord.Grant {
 	defer f.mu.Unlock()
 	sl := f.space.slot(worker)
 	f.notifyLost(sl.token)
-	now := sl.req.Now
-	if sl.req.Scale.Unit > 0 {
-		now = sl.req.Scale.Tick(f.cfg.Clock.UnixMicro())
+	req := sl.req
+	if req.Scale.Unit > 0 {
+		ahead := req.Until - req.Now
+		req.Now = req.Scale.Tick(time.Now().UnixMicro())
+		req.Until = req.Now + ahead
 	}
-	sl.generation++
-	sl.token = fmt.Sprintf("thief-%d-%d", worker, sl.generation)
-	sl.identity, sl.holder = "", "thief"
-	sl.from = f.space.opens(sl)
-	sl.stored = max(sl.from, min(now+sl.req.Until-sl.req.Now, sl.req.LastTick))
+	req.Token = fmt.Sprintf("thief-%d-%d", worker, sl.generation+1)
+	req.Identity, req.Holder = "", "thief"
+	g := f.space.give(worker, req)
 	sl.leaseEnd = math.MaxInt64
-	return sl.grant(worker)
+	return g
 }
 
 // notifyLost closes the channel of Lost for token. The lock is held.

@@ -21,7 +21,7 @@ type mutant struct {
 func asking(asks func(*coord.Request)) func() Harness { return brokenHarness(wrong{asks: asks}) }
 
 // taking takes other grants than it should.
-func taking(takes func(Op, Slot, *coord.Grant)) func() Harness {
+func taking(takes func(Op, slot, *coord.Grant)) func() Harness {
 	return brokenHarness(wrong{takes: takes})
 }
 
@@ -38,23 +38,23 @@ func after(change func(m *made), ops ...Op) func() Harness {
 func saying(ends func(m *made)) func() Harness { return brokenHarness(wrong{ends: ends}) }
 
 // owner makes a grant that of whoever has the worker ID.
-func owner(s Slot, g *coord.Grant) { g.Token, g.Generation = s.Token, s.Generation }
+func owner(s slot, g *coord.Grant) { g.Token, g.Generation = s.token, s.generation }
 
 var mutants = []mutant{
 	{
 		"generation ignored", "DelayedAcquireResurrectsNothing ReleasedTokenIsNewGrant",
-		taking(func(_ Op, s Slot, g *coord.Grant) {
-			if g.Token == s.Token {
+		taking(func(_ Op, s slot, g *coord.Grant) {
+			if g.Token == s.token {
 				owner(s, g)
 			}
 		}),
 	},
-	{"token ignored", "WrongTokenOrGeneration", taking(func(_ Op, s Slot, g *coord.Grant) {
-		if g.Generation == s.Generation {
+	{"token ignored", "WrongTokenOrGeneration", taking(func(_ Op, s slot, g *coord.Grant) {
+		if g.Generation == s.generation {
 			owner(s, g)
 		}
 	})},
-	{"owner ignored at renewal", "OldHolderIsOut", taking(func(op Op, s Slot, g *coord.Grant) {
+	{"owner ignored at renewal", "OldHolderIsOut", taking(func(op Op, s slot, g *coord.Grant) {
 		if op == Renew {
 			owner(s, g)
 		}
@@ -65,12 +65,12 @@ var mutants = []mutant{
 		}
 	})},
 	{"a free slot is anybody's", "ReleasedIsOut", saying(func(m *made) {
-		if m.before.Token == "" {
+		if m.before.token == "" {
 			m.err = nil
 		}
 	})},
 	{"lapsed lease is lost", "RenewResumesExpiredLease ReleaseAfterExpiry", saying(func(m *made) {
-		if m.op != Acquire && !m.before.LeaseEnd.After(time.Now()) {
+		if m.op != Acquire && m.before.leaseEnd <= time.Now().UnixMicro() {
 			m.err = coord.ErrLeaseLost
 		}
 	})},
@@ -100,7 +100,7 @@ var mutants = []mutant{
 		after(func(m *made) { m.now.NotBefore = m.old.NotBefore }, Renew, Resume),
 	},
 	{"floor compared with what is stored", "FloorAfterLostReply", after(func(m *made) {
-		if m.now.NotBefore <= m.before.NotAfter {
+		if m.now.NotBefore <= m.before.stored {
 			m.now.NotBefore = m.old.NotBefore
 		}
 	}, Renew)},
@@ -116,7 +116,7 @@ var mutants = []mutant{
 		m.stored.stored = 0
 	}, Release)},
 	{"release does not trim", "ReleaseFreesAndTrims ResumeAndRelease", after(func(m *made) {
-		m.stored.stored = m.before.NotAfter
+		m.stored.stored = m.before.stored
 	}, Release)},
 	{
 		"replayed acquire is a new grant", "ReplayedAcquireIsTheSameGrant",
@@ -144,8 +144,8 @@ var mutants = []mutant{
 	{
 		"the generation before does as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands " +
 			"ResumeTwiceAtOnce",
-		taking(func(_ Op, s Slot, g *coord.Grant) {
-			if g.Generation+1 == s.Generation {
+		taking(func(_ Op, s slot, g *coord.Grant) {
+			if g.Generation+1 == s.generation {
 				owner(s, g)
 			}
 		}),
@@ -154,11 +154,11 @@ var mutants = []mutant{
 		m.stored.token = m.old.Token
 	}, Resume)},
 	{"resume cannot be repeated", "ResumeRepeatedIsTheSame", saying(func(m *made) {
-		if m.op == Resume && m.before.Generation > m.old.Generation {
+		if m.op == Resume && m.before.generation > m.old.Generation {
 			m.err = coord.ErrLeaseLost
 		}
 	})},
-	{"resume without comparing", "ResumeOfWhatIsNotHeld", taking(func(op Op, s Slot, g *coord.Grant) {
+	{"resume without comparing", "ResumeOfWhatIsNotHeld", taking(func(op Op, s slot, g *coord.Grant) {
 		if op == Resume {
 			owner(s, g)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
@@ -18,7 +17,7 @@ type slot struct {
 	generation uint64
 	from       int64 // the last stored piece is (from, stored]
 	stored     int64
-	leaseEnd   int64         // microseconds by the fake's clock
+	leaseEnd   int64         // microseconds since 1970
 	used       uint64        // when it was last given or freed, for least recently used
 	req        coord.Request // what the holder asked for
 }
@@ -45,7 +44,6 @@ func (sl *slot) grant(id int) coord.Grant {
 // end; the fake calls them with its lock held.
 type space struct {
 	limit       int // worker IDs; 0: as many as a request's share has
-	clock       clock.Clock
 	fingerprint string
 	floor       int64
 	slots       map[int]*slot
@@ -82,19 +80,24 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	sl := s.slot(id)
-	from := s.opens(sl)
-	if from > req.LastTick {
+	if from := s.opens(s.slot(id)); from > req.LastTick {
 		return coord.Grant{}, fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the "+
 			"layout ends at tick %d", coord.ErrInvalid, id, from, req.LastTick)
 	}
+	return s.give(id, req), nil
+}
+
+// give gives a worker ID to who asks for it.
+func (s *space) give(id int, req coord.Request) coord.Grant {
+	sl := s.slot(id)
 	s.uses++
+	from := s.opens(sl)
 	*sl = slot{
 		token: req.Token, identity: req.Identity, holder: req.Holder, generation: sl.generation + 1,
 		from: from, stored: max(from, min(req.Until, req.LastTick)), used: s.uses, req: req,
 	}
 	s.extendLease(sl)
-	return sl.grant(id), nil
+	return sl.grant(id)
 }
 
 // choose picks a free worker ID: the identity's last one, else the least recently
@@ -108,7 +111,7 @@ func (s *space) choose(req coord.Request) (int, error) {
 	best, least, soonest := -1, []int64{math.MaxInt64}, int64(math.MaxInt64)
 	for id := share.First; id < share.First+share.Count; id++ {
 		sl := s.slot(id)
-		if sl.token != "" && sl.leaseEnd > s.clock.UnixMicro() {
+		if sl.token != "" && sl.leaseEnd > time.Now().UnixMicro() {
 			e.InUse++
 			soonest = min(soonest, sl.leaseEnd)
 			continue
@@ -185,5 +188,5 @@ func (s *space) release(g coord.Grant, last int64) error {
 }
 
 func (s *space) extendLease(sl *slot) {
-	sl.leaseEnd = s.clock.UnixMicro() + sl.req.TTL.Microseconds()
+	sl.leaseEnd = time.Now().UnixMicro() + sl.req.TTL.Microseconds()
 }

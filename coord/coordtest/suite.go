@@ -1,9 +1,11 @@
 package coordtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -55,20 +57,8 @@ type suite struct {
 // testCase is one rule, or one way to break it.
 type testCase struct {
 	name string
-	// needs says what the harness must have beyond Client; see skipReason.
-	needs need
-	run   func(s *suite)
+	run  func(s *suite)
 }
-
-type need int
-
-const (
-	needCrash need = 1 << iota // a holder that dies: Crash or Expire
-	needExpire
-	needFloor
-	needOther
-	needSticky
-)
 
 // layoutA and layoutB are fingerprints. The suite does not read them.
 const (
@@ -91,8 +81,7 @@ func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
 // cases are all cases of the suite, in order.
 func cases() []testCase {
 	return slices.Concat(acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases,
-		floorsOf("Renewal", needFloor, renewing), floorsOf("Resumption", needFloor|needCrash, resuming),
-		handleCases, callCases)
+		floorsOf("Renewal", renewing), floorsOf("Resumption", resuming), handleCases, callCases)
 }
 
 // Run holds a driver to the rules of package coord, each case with a harness of
@@ -100,8 +89,21 @@ func cases() []testCase {
 // reason, and counted in the log.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
+	runCases(t, cases(), newHarness)
+}
+
+// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each
+// case has a harness of its own, of which Client alone is used. Its namespace must not even be
+// declared.
+func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
+	t.Helper()
+	runCases(t, adminCases, newHarness)
+}
+
+func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harness) {
+	t.Helper()
 	skipped := 0
-	for _, tc := range cases() {
+	for _, tc := range all {
 		t.Run(tc.name, func(t *testing.T) {
 			defer func() {
 				if t.Skipped() {
@@ -111,60 +113,69 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 			runCase(t, tc, newHarness, callTimeout)
 		})
 	}
-	t.Logf("conformance: %d cases, %d of them skipped", len(cases()), skipped)
+	t.Logf("conformance: %d cases, %d of them skipped", len(all), skipped)
 }
 
-// runCase runs one case on tb. Patience is how long it waits for what should happen
+// runCase runs one case on tb. Timeout is how long it waits for what should happen
 // at once.
 func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 	timeout time.Duration,
 ) {
 	tb.Helper()
-	h := newHarness(tb)
-	if why := skipReason(h, tc.needs); why != "" {
-		tb.Skipf("skipped: %s", why)
-	}
-	s := &suite{TB: tb, h: h, now: tickNow(), timeout: timeout}
-	var err error
-	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator); err != nil {
-		tb.Fatalf("lease times of the driver: %v", err)
-	}
+	s := &suite{TB: tb, h: newHarness(tb), now: tickNow(), timeout: timeout}
+	s.setLeaseTimes()
 	tc.run(s)
 }
 
-func skipReason(h Harness, n need) string {
-	switch {
-	case n&needCrash != 0 && h.Crash == nil && h.Expire == nil:
-		return "a holder cannot be made to die (Harness.Crash and Harness.Expire are nil)"
-	case n&needExpire != 0 && h.Expire == nil:
-		return "leases of this back end do not expire while the holder lives (Harness.Expire is nil)"
-	case n&needFloor != 0 && h.RaiseFloor == nil:
-		return "this back end has no floor (Harness.RaiseFloor is nil)"
-	case n&needOther != 0 && h.OtherNamespace == nil:
-		return "there is no second namespace (Harness.OtherNamespace is nil)"
-	case n&needSticky != 0 && !h.Sticky:
-		return "this driver does not prefer an identity's last worker ID (Harness.Sticky is false)"
+// need skips the case where there is not what it needs.
+func (s *suite) need(there bool, otherwise string) {
+	s.Helper()
+	if !there {
+		s.Skip("skipped: " + otherwise)
 	}
-	return ""
 }
 
-// leaseTimes returns a TTL that the driver accepts, and a horizon of which it
+// needExpire is for cases in which two participants have one lease, too.
+func (s *suite) needExpire() {
+	s.Helper()
+	s.need(s.h.Expire != nil,
+		"leases of this back end do not expire while the holder lives (Harness.Expire is nil)")
+}
+
+// expire ends the lease of g.
+func (s *suite) expire(g coord.Grant) {
+	s.Helper()
+	s.needExpire()
+	s.h.Expire(s.TB, g)
+}
+
+func (s *suite) raiseFloor(tick int64) {
+	s.Helper()
+	s.need(s.h.RaiseFloor != nil, "this back end has no floor (Harness.RaiseFloor is nil)")
+	s.h.RaiseFloor(s.TB, tick)
+}
+
+// at is the tick so many horizons after the start of the case.
+func (s *suite) at(horizons float64) int64 { return s.now + int64(horizons*float64(s.horizon)) }
+
+// setLeaseTimes takes a TTL that the driver accepts, and a horizon of which it
 // accepts three in a row.
-func leaseTimes(c coord.Coordinator) (time.Duration, int64, error) {
-	rules := coord.Describe(c).Rules
+func (s *suite) setLeaseTimes() {
+	s.Helper()
+	rules := coord.Describe(s.client(1).Coordinator).Rules
 	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
 	if err != nil {
-		return 0, 0, err
+		s.Fatalf("lease times of the driver: %v", err)
 	}
-	horizon := 10 * time.Second
-	if m := rules.MaxHorizon; m != 0 {
-		horizon = min(horizon, m/3)
-	}
-	return l.TTL, max(scale.TicksDown(horizon.Microseconds()), 100), nil
+	const most = 10 * time.Second
+	horizon := min(most, cmp.Or(rules.MaxHorizon/3, most))
+	s.ttl, s.horizon = l.TTL, max(scale.TicksDown(horizon.Microseconds()), 100)
 }
 
-// party is a participant together with the share that it asks for.
+// party is a participant together with the share that it asks for. What is done through it must
+// succeed.
 type party struct {
+	*suite
 	coord.Coordinator
 	share coord.Range
 }
@@ -175,21 +186,27 @@ func (s *suite) client(n int) party { return s.sharer(0, n) }
 // sharer returns a participant that asks for count worker IDs from first on.
 func (s *suite) sharer(first, count int) party {
 	s.Helper()
-	share := coord.Range{First: first, Count: count}
-	c := s.h.Client(s.TB, share)
+	return s.join(s.h.Client, coord.Range{First: first, Count: count})
+}
+
+func (s *suite) join(client func(testing.TB, coord.Range) coord.Coordinator,
+	share coord.Range,
+) party {
+	s.Helper()
+	c := client(s.TB, share)
 	s.Cleanup(func() { _ = c.Close() })
-	return party{c, share}
+	return party{s, c, share}
 }
 
 // request returns a request of p with a new token and a window of one horizon from the
 // start of the case on. What it says of the clock is true: on a slow machine the case may
 // have begun long ago, and a driver that compares clocks must not take that for skew.
-func (s *suite) request(p party) coord.Request {
+func (p party) request() coord.Request {
 	return coord.Request{
 		Token: rand.Text(), Holder: "coordtest", Fingerprint: layoutA, Scale: scale,
 		LastTick: lastTick,
-		Workers:  p.share, Capacity: capacity, TTL: s.ttl,
-		Now: tickNow(), Until: s.now + s.horizon, OpenBy: s.now, Ahead: 5,
+		Workers:  p.share, Capacity: capacity, TTL: p.ttl,
+		Now: tickNow(), Until: p.at(1), OpenBy: p.now, Ahead: 5,
 	}
 }
 
@@ -204,68 +221,71 @@ func (s *suite) ctx() context.Context {
 func (s *suite) holder() (party, coord.Grant) {
 	s.Helper()
 	p := s.client(1)
-	return p, s.acquire(p)
+	return p, p.acquire()
 }
 
-// acquire acquires with a new token; it must succeed.
-func (s *suite) acquire(p party) coord.Grant {
-	s.Helper()
-	return s.acquireWith(p, s.request(p))
+// acquire acquires with a new token.
+func (p party) acquire() coord.Grant {
+	p.Helper()
+	return p.acquireWith(p.request())
 }
 
-// acquireWith acquires with req; it must succeed, and the grant must be sound.
-func (s *suite) acquireWith(p party, req coord.Request) coord.Grant {
-	s.Helper()
-	g, err := p.Acquire(s.ctx(), req)
-	if err != nil {
-		s.Fatalf("Acquire: %v", err)
-	}
-	share := req.Workers
-	switch {
-	case g.WorkerID < share.First || g.WorkerID >= share.First+share.Count:
-		s.Fatalf("Acquire granted %v, outside the share %v", g, share)
-	case g.Token != req.Token:
-		s.Fatalf("Acquire granted token %q for token %q", g.Token, req.Token)
-	case g.Generation == 0:
-		s.Fatalf("Acquire granted generation 0; it starts at 1")
-	case g.NotBefore > g.NotAfter:
-		s.Fatalf("Acquire granted %v, which ends before it begins", g)
+// acquireWith acquires with req; the grant must be sound.
+func (p party) acquireWith(req coord.Request) coord.Grant {
+	p.Helper()
+	g, err := p.Acquire(p.ctx(), req)
+	n := g.WorkerID - req.Workers.First
+	if err != nil || n < 0 || n >= req.Workers.Count || g.Token != req.Token || g.Generation == 0 ||
+		g.NotBefore > g.NotAfter {
+		p.Fatalf("Acquire granted %s, %v; want one of the share %v, with token %q, a generation from 1 "+
+			"on, and a window that does not end before it begins", named(g), err, req.Workers, req.Token)
 	}
 	return g
 }
 
-// renew renews g; it must succeed and be the same lease.
-func (s *suite) renew(p party, g coord.Grant, until int64) coord.Grant {
-	s.Helper()
-	r, err := p.Renew(s.ctx(), g, until)
-	if err != nil {
-		s.Fatalf("Renew of %v until %d: %v", g, until, err)
-	}
-	if r.WorkerID != g.WorkerID || r.Generation != g.Generation || r.Token != g.Token {
-		s.Fatalf("Renew of %v returned another lease: %v", g, r)
-	}
-	if r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore {
-		s.Fatalf("Renew of %v until %d returned %v", g, until, r)
+// renew renews g; it must be the same lease.
+func (p party) renew(g coord.Grant, until int64) coord.Grant {
+	p.Helper()
+	r, err := p.Renew(p.ctx(), g, until)
+	return p.extended(r, err, g, until)
+}
+
+// extended checks what came of extending g.
+func (p party) extended(r coord.Grant, err error, g coord.Grant, until int64) coord.Grant {
+	p.Helper()
+	if err != nil || r.WorkerID != g.WorkerID || r.Generation != g.Generation || r.Token != g.Token ||
+		r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore {
+		p.Fatalf("an extension until %d returned %s, %v; want %s, which does not begin before, "+
+			"or end before it begins", until, named(r), err, named(g))
 	}
 	return r
 }
 
-// release releases g; it must succeed.
-func (s *suite) release(p party, g coord.Grant, last int64) {
-	s.Helper()
-	if err := p.Release(s.ctx(), g, last); err != nil {
-		s.Fatalf("Release of %v at %d: %v", g, last, err)
+// release releases g.
+func (p party) release(g coord.Grant, last int64) {
+	p.Helper()
+	if err := p.Release(p.ctx(), g, last); err != nil {
+		p.Fatalf("Release of %v at %d: %v", g, last, err)
 	}
 }
 
 // crash ends the life of p without a release of g.
-func (s *suite) crash(p party, g coord.Grant) {
-	s.Helper()
-	if s.h.Crash != nil {
-		s.h.Crash(s.TB, p.Coordinator, g)
+func (p party) crash(g coord.Grant) {
+	p.Helper()
+	if p.h.Crash != nil {
+		p.h.Crash(p.TB, p.Coordinator, g)
 		return
 	}
-	s.h.Expire(s.TB, g)
+	p.need(p.h.Expire != nil,
+		"a holder cannot be made to die (Harness.Crash and Harness.Expire are nil)")
+	p.expire(g)
+}
+
+// dies ends the life of p, and checks that whoever comes next is granted what is after g.
+func (p party) dies(g coord.Grant) {
+	p.Helper()
+	p.crash(g)
+	p.wantNext(g, g.NotAfter)
 }
 
 // wantErr checks that err is the target.
@@ -276,52 +296,71 @@ func (s *suite) wantErr(what string, err, target error) {
 	}
 }
 
+// wantNotGranted checks the error of an acquisition.
+func (p party) wantNotGranted(what string, req coord.Request, target error) {
+	p.Helper()
+	_, err := p.Acquire(p.ctx(), req)
+	p.wantErr("Acquire "+what, err, target)
+}
+
+// wantNotRenewed checks the error of a renewal for as long as can be.
+func (p party) wantNotRenewed(g coord.Grant, target error) {
+	p.Helper()
+	_, err := p.Renew(p.ctx(), g, p.at(3))
+	p.wantErr("Renew of "+named(g), err, target)
+}
+
+// named is a grant with its token, by which it is another one than that of another holder.
+func named(g coord.Grant) string { return fmt.Sprintf("%v with token %q", g, g.Token) }
+
+// wantNotReleased checks the error of a release.
+func (p party) wantNotReleased(g coord.Grant, target error) {
+	p.Helper()
+	p.wantErr("Release of "+named(g), p.Release(p.ctx(), g, g.NotBefore), target)
+}
+
+// wantOut checks that a grant can neither be renewed nor released.
+func (p party) wantOut(g coord.Grant) {
+	p.Helper()
+	p.wantNotRenewed(g, coord.ErrLeaseLost)
+	p.wantNotReleased(g, coord.ErrLeaseLost)
+}
+
 // wantFull checks that p gets no worker ID.
-func (s *suite) wantFull(what string, p party) {
-	s.Helper()
-	_, err := p.Acquire(s.ctx(), s.request(p))
-	s.wantErr(what, err, coord.ErrNoWorkerID)
+func (p party) wantFull() {
+	p.Helper()
+	p.wantNotGranted("where all worker IDs are held", p.request(), coord.ErrNoWorkerID)
 }
 
 // wantSame checks that two grants say the same; the handle is the driver's own.
-func (s *suite) wantSame(what string, got, want coord.Grant) {
+func (s *suite) wantSame(got, want coord.Grant) {
 	s.Helper()
 	if got, want = withoutHandle(got), withoutHandle(want); got != want {
-		s.Fatalf("%s: %v; want %v", what, got, want)
+		s.Fatalf("returned was %v; want %v", got, want)
 	}
 }
 
 // wantWindow checks the window of g.
-func (s *suite) wantWindow(what string, g coord.Grant, from, until int64) {
+func (s *suite) wantWindow(g coord.Grant, from, until int64) {
 	s.Helper()
 	if g.NotBefore != from || g.NotAfter != until {
-		s.Fatalf("%s: %v; want the window (%d, %d]", what, g, from, until)
+		s.Fatalf("returned was %v; want the window (%d, %d]", g, from, until)
 	}
 }
 
 // wantAfter checks that g begins at or above tick, and is a later grant.
-func (s *suite) wantAfter(what string, g, predecessor coord.Grant, tick int64) {
+func (s *suite) wantAfter(g, predecessor coord.Grant, tick int64) {
 	s.Helper()
-	if g.NotBefore < tick {
-		s.Fatalf("%s: %v begins below %d, where its predecessor's window ends", what, g, tick)
-	}
-	if g.Generation <= predecessor.Generation {
-		s.Fatalf("%s: %v has no higher generation than %v", what, g, predecessor)
+	if g.NotBefore < tick || g.Generation <= predecessor.Generation {
+		s.Fatalf("%v was granted; want that it does not begin below %d, where its predecessor's window "+
+			"ends, and a higher generation than that of %v", g, tick, predecessor)
 	}
 }
 
 // wantNext acquires the only worker ID after g, of which all up to a tick may be used.
-func (s *suite) wantNext(what string, g coord.Grant, tick int64) coord.Grant {
+func (s *suite) wantNext(g coord.Grant, tick int64) coord.Grant {
 	s.Helper()
-	next := s.acquire(s.client(1))
-	s.wantAfter("Acquire after "+what, next, g, tick)
+	next := s.client(1).acquire()
+	s.wantAfter(next, g, tick)
 	return next
-}
-
-// wantOut checks that a grant can neither be renewed nor released.
-func (s *suite) wantOut(who string, p party, g coord.Grant) {
-	s.Helper()
-	_, err := p.Renew(s.ctx(), g, s.now+3*s.horizon)
-	s.wantErr("Renew by "+who, err, coord.ErrLeaseLost)
-	s.wantErr("Release by "+who, p.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
 }

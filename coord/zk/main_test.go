@@ -33,7 +33,10 @@ func newCoordinator(tb testing.TB, servers []string, namespace string,
 	o *zk.Options,
 ) *zk.Coordinator {
 	tb.Helper()
-	c, err := zk.New(servers, namespace, drivertest.Value(o))
+	if o == nil {
+		o = &zk.Options{}
+	}
+	c, err := zk.New(servers, namespace, *o)
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -27,16 +27,15 @@ func Conformance[C interface {
 	t.Helper()
 	harness := func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
-		d, ns, other := begin(tb), rand.Text(), rand.Text()
-		return coordtest.Harness{
-			Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+		d, ns := begin(tb), rand.Text()
+		of := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
+			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 				tb.Helper()
 				return d.Open(tb, ns)
-			},
-			OtherNamespace: func(tb testing.TB, _ coord.Range) coord.Coordinator {
-				tb.Helper()
-				return d.Open(tb, other)
-			},
+			}
+		}
+		return coordtest.Harness{
+			Client: of(ns), OtherNamespace: of(rand.Text()),
 			Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); d.Expire(tb, ns, g.WorkerID) },
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()

@@ -40,15 +40,7 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 ) {
 	t.Helper()
 	all := map[string]Damage{
-		"empty":     {Spoil: func(string) string { return "" }, Says: "truncated"},
 		"truncated": {Spoil: func(s string) string { return s[:len(s)/2] }, Says: "truncated"},
-		"not JSON":  {Spoil: func(string) string { return "7" }, Says: "not a JSON object"},
-		"generation 0": {
-			Spoil: Replace(`"generation":1`, `"generation":0`), Says: "generation is 0",
-		},
-		"beyond the layout": {
-			Spoil: Replace(`"lastTick":2199023255551`, `"lastTick":1`), Says: "layout ends at tick 1",
-		},
 	}
 	maps.Copy(all, more)
 	for name, d := range all {

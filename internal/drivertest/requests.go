@@ -96,14 +96,6 @@ func RaiseFloor(tb testing.TB, c coord.Admin, tick int64) {
 	}
 }
 
-// Value returns what a helper of tests was given for options: the zero value for nil.
-func Value[O any](o *O) (value O) {
-	if o != nil {
-		value = *o
-	}
-	return value
-}
-
 // Closing returns a coordinator that was made without an error and is closed with the
 // test.
 func Closing[C io.Closer](tb testing.TB, c C, err error) C {

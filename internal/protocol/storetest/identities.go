@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 )
@@ -14,13 +13,13 @@ func (r *rig) cycle(worker int, identity string) {
 	s := r.open(req.Token)
 	ask := r.ask(req.Token)
 	ask.Identity = identity
-	sv := r.survey(s, ask)
-	probed, err := s.Probe(context.Background(), []int{worker})
+	sv := s.survey(ask)
+	probed, err := s.Probe(r.Context(), []int{worker})
 	if err != nil || probed[0].Err != nil {
 		r.Fatalf("a probe of worker ID %d: %+v, %v", worker, probed, err)
 	}
-	v := r.done(s, r.grantTo(req, sv.Meta, probed[0].Slot, worker))
-	r.done(s, releaseOf(v))
+	v := s.done(r.grantTo(req, sv.Meta, probed[0].Slot, worker))
+	s.done(releaseOf(v))
 	s.End()
 }
 
@@ -31,11 +30,10 @@ func (r *rig) last(identity string) int {
 	ask.Identity = identity
 	s := r.open(ask.Token)
 	defer s.End()
-	return r.survey(s, ask).Last
+	return s.survey(ask).Last
 }
 
-func moved(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func moved(r *rig) {
 	for _, step := range []struct {
 		worker   int
 		identity string // that has it now
@@ -50,24 +48,23 @@ func moved(t *testing.T, h Harness) {
 	} {
 		r.cycle(step.worker, step.identity)
 		if a, b := r.last("a"), r.last("b"); a != step.a || b != step.b && !(step.b == -1 && b == 3) {
-			t.Errorf("after %q had worker ID %d, the last of a is %d and of b %d; want %d and %d",
+			r.Errorf("after %q had worker ID %d, the last of a is %d and of b %d; want %d and %d",
 				step.identity, step.worker, a, b, step.a, step.b)
 		}
 	}
 }
 
-func bounded(t *testing.T, h Harness) {
+func bounded(r *rig) {
 	const few, most = 4, 20
 	cycles := 1000
 	if testing.Short() {
 		cycles = 100
 	}
-	r := newRig(t, h)
 	for i := range cycles {
 		r.cycle(i%few, fmt.Sprint("orders-", i))
 	}
-	if n := h.Count(t); n > most {
-		t.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d "+
+	if n := r.Count(r); n > most {
+		r.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d "+
 			"are allowed", cycles, few, n, most)
 	}
 	for i := cycles - few - 1; i < cycles; i++ {
@@ -76,7 +73,7 @@ func bounded(t *testing.T, h Harness) {
 			want = -1
 		}
 		if got := r.last(fmt.Sprint("orders-", i)); got != want {
-			t.Errorf("identity %d of %d had worker ID %d last; want %d", i, cycles, got, want)
+			r.Errorf("identity %d of %d had worker ID %d last; want %d", i, cycles, got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -13,10 +12,10 @@ import (
 func (r *rig) retire(worker int) {
 	r.Helper()
 	op := r.open("")
-	v := r.look(op, worker, "")
+	v := op.look(worker, "")
 	r.now++
 	slot := v.Slot.Record.Withdrawn(v.Meta.Record, worker, scale.Micro(r.now))
-	if now := r.done(op, protocol.Change{
+	if now := op.done(protocol.Change{
 		Before: v, Slot: &slot,
 		Owner: protocol.OwnerForever,
 	}); !now.Owned || now.Slot.Record != slot {
@@ -24,45 +23,43 @@ func (r *rig) retire(worker int) {
 	}
 }
 
-func retired(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func retired(r *rig) {
 	s, v := r.grant(3, "a")
 	r.retire(3) // which is held
 	r.retire(6) // which never was
-	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
-	if h.Pass != nil {
-		h.Pass(2 * ttl)
+	s.refused(s.renewalOf(v), protocol.ConflictSlot)
+	if r.Pass != nil {
+		r.Pass(2 * ttl)
 	}
-	sv := r.survey(r.open("b"), r.ask("b"))
+	sv := r.open("b").find()
 	if !slices.Equal(sv.Owned, []int{3, 6}) || sv.Retired+len(sv.Holders) != 2 {
-		t.Errorf("a survey with two that are retired: %+v", sv)
+		r.Errorf("a survey with two that are retired: %+v", sv)
 	}
-	for _, l := range s.Leases(context.Background(), sv.Holders) {
+	for _, l := range s.Leases(r.Context(), sv.Holders) {
 		if !l.Retired {
-			t.Errorf("the lease of a retired worker ID: %+v", l)
+			r.Errorf("the lease of a retired worker ID: %+v", l)
 		}
 	}
-	r.refused(r.open("b"), r.grantOf(sv.Meta, 6, "b"), protocol.ConflictSlot)
+	r.open("b").refused(r.grantOf(sv.Meta, 6, "b"), protocol.ConflictSlot)
 }
 
-func unused(t *testing.T, h Harness) {
-	r := newRig(t, h)
-	r.survey(r.open("a"), r.ask("a"))
+func unused(r *rig) {
+	r.open("a").find()
 	op := r.open("")
 	declare := func() protocol.Change {
-		sv := r.survey(op, protocol.Ask{})
+		sv := op.survey(protocol.Ask{})
 		return protocol.Change{
 			Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true,
 			NoteLineage: true,
 		}
 	}
-	r.done(op, declare())
+	op.done(declare())
 	s, v := r.grant(3, "a")
-	r.refused(op, declare(), protocol.ConflictElsewhere)
-	r.done(s, releaseOf(v))
-	r.refused(op, declare(), protocol.ConflictElsewhere)
-	if sv := r.survey(op, protocol.Ask{}); sv.Slots == 0 {
-		t.Errorf("an operator's survey counts no slots: %+v", sv)
+	op.refused(declare(), protocol.ConflictElsewhere)
+	s.done(releaseOf(v))
+	op.refused(declare(), protocol.ConflictElsewhere)
+	if sv := op.survey(protocol.Ask{}); sv.Slots == 0 {
+		r.Errorf("an operator's survey counts no slots: %+v", sv)
 	}
 }
 
@@ -70,82 +67,79 @@ func unused(t *testing.T, h Harness) {
 const grace = 5 * time.Second
 
 // lease returns what a store says of the lease of a worker ID.
-func (r *rig) lease(s protocol.Session, worker int) protocol.Lease {
-	r.Helper()
-	leases := s.Leases(context.Background(), r.survey(s, protocol.Ask{}).Holders)
+func (s session) lease(worker int) protocol.Lease {
+	s.Helper()
+	leases := s.Leases(s.Context(), s.survey(protocol.Ask{}).Holders)
 	i := slices.IndexFunc(leases, func(l protocol.Lease) bool { return l.Worker == worker })
 	if i < 0 {
-		r.Fatalf("of worker ID %d, there is no lease in %+v", worker, leases)
+		s.Fatalf("of worker ID %d, there is no lease in %+v", worker, leases)
 	}
 	return leases[i]
 }
 
-func leased(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func leased(r *rig) {
 	s, v := r.grant(3, "a")
 	r.grant(4, "b")
-	first := r.lease(s, 3)
+	first := s.lease(3)
 	if rec := v.Slot.Record; first.Renewed != rec.Renewed || first.TTL != ttl ||
 		first.Left > ttl+grace || first.Retired {
-		t.Errorf("a lease is %+v, and the slot %+v", first, rec)
+		r.Errorf("a lease is %+v, and the slot %+v", first, rec)
 	}
-	if h.Pass != nil {
-		h.Pass(ttl / 4)
+	if r.Pass != nil {
+		r.Pass(ttl / 4)
 	}
-	now := r.done(s, r.renewalOf(s, v))
-	if next := r.lease(s, 3); next.Renewed != now.Slot.Record.Renewed {
-		t.Errorf("after a renewal, %+v became %+v", first, next)
+	now := s.renew(v)
+	if next := s.lease(3); next.Renewed != now.Slot.Record.Renewed {
+		r.Errorf("after a renewal, %+v became %+v", first, next)
 	}
 }
 
-func keptAlive(t *testing.T, h Harness) {
-	if h.Pass == nil {
-		t.Skip("skipped: this test does not wait for leases")
+func keptAlive(r *rig) {
+	if r.Pass == nil {
+		r.Skip("skipped: this test does not wait for leases")
 	}
-	r := newRig(t, h)
 	s, v := r.grant(3, "a")
 	for range 4 { // for longer than a TTL
-		h.Pass(ttl * 3 / 4)
-		v = r.done(s, r.renewalOf(s, v))
-		r.held(s, v, "a")
+		r.Pass(ttl * 3 / 4)
+		v = s.renew(v)
+		s.held(v)
 	}
 }
 
-func lapsed(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func lapsed(r *rig) {
 	_, v := r.grant(3, "a")
 	switch {
-	case h.Expire != nil:
-		h.Expire(t, 3)
-	case h.Pass != nil:
-		h.Pass(ttl * 5 / 4)
+	case r.Expire != nil:
+		r.Expire(r, 3)
+	case r.Pass != nil:
+		r.Pass(ttl * 5 / 4)
 	default:
-		t.Skip("skipped: leases cannot be made to end")
+		r.Skip("skipped: leases cannot be made to end")
 	}
 	s := r.open("a") // the first may have been the lease
-	sv := r.survey(s, r.ask("a"))
+	sv := s.find()
 	if len(sv.Owned)+len(sv.Holders) > 0 || sv.Worker != -1 || sv.Last != 3 {
-		t.Errorf("a survey after the lease has ended: %+v", sv)
+		r.Errorf("a survey after the lease has ended: %+v", sv)
 	}
 	// Who holds the grant does not know yet.
-	if out := r.commit(s, r.renewalOf(s, v)); out.Done != out.Lapsed || !out.Done &&
+	if out := s.commit(s.renewalOf(v)); out.Done != out.Lapsed || !out.Done &&
 		out.Conflict != protocol.ConflictSlot {
-		t.Errorf("a renewal after the lease has ended: %+v", out)
+		r.Errorf("a renewal after the lease has ended: %+v", out)
 	}
-	now := r.look(s, 3, "a")
+	now := s.look(3, "a")
 	if now.Owned || s.Holds(now) {
-		t.Errorf("a look after the lease has ended: %+v", now)
+		r.Errorf("a look after the lease has ended: %+v", now)
 	}
-	r.held(s, r.done(s, r.renewalOf(s, now)), "a") // it is put back
+	s.held(s.renew(now)) // it is put back
 }
 
 // timeout is how long a hint may take.
 const timeout = 30 * time.Second
 
 // watch begins to watch. Said waits for what Watch returns, and end ends its context.
-func (r *rig) watch(s protocol.Session, v *protocol.View) (said func() bool, end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.Cleanup(cancel)
+func (s session) watch(v *protocol.View) (said func() bool, end func()) {
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
 	c := make(chan bool, 1)
 	go func() { c <- s.Watch(ctx, v) }()
 	return func() bool {
@@ -155,61 +149,58 @@ func (r *rig) watch(s protocol.Session, v *protocol.View) (said func() bool, end
 		case gone := <-c:
 			return gone
 		case <-timer.C:
-			r.Fatalf("a watch still goes on after %v", timeout)
+			s.Fatalf("a watch still goes on after %v", timeout)
 			return false
 		}
 	}, cancel
 }
 
-func watched(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func watched(r *rig) {
 	s, v := r.grant(3, "a")
-	said, end := r.watch(s, v)
+	said, end := s.watch(v)
 	end()
 	if said() {
-		t.Error("a watch was ended, and says that the lease is gone")
+		r.Error("a watch was ended, and says that the lease is gone")
 	}
-	said, _ = r.watch(s, v)
-	now := r.done(s, releaseOf(v))
+	said, _ = s.watch(v)
+	now := s.done(releaseOf(v))
 	if !said() {
-		t.Error("an owner mark was deleted, and a watch does not say so")
+		r.Error("an owner mark was deleted, and a watch does not say so")
 	}
-	if said, _ := r.watch(s, now); !said() {
-		t.Error("there was no owner mark to begin with, and a watch does not say so")
+	if said, _ := s.watch(now); !said() {
+		r.Error("there was no owner mark to begin with, and a watch does not say so")
 	}
 }
 
-func watchedRetired(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func watchedRetired(r *rig) {
 	s, v := r.grant(3, "a")
-	said, _ := r.watch(s, v)
-	renewed := r.done(s, r.renewalOf(s, v))
+	said, _ := s.watch(v)
+	renewed := s.renew(v)
 	r.retire(3)
 	if !said() {
-		t.Error("a worker ID was retired, and a watch does not say so")
+		r.Error("a worker ID was retired, and a watch does not say so")
 	}
-	if said, _ := r.watch(s, renewed); !said() {
-		t.Error("a worker ID was retired before, and a watch does not say so")
+	if said, _ := s.watch(renewed); !said() {
+		r.Error("a worker ID was retired before, and a watch does not say so")
 	}
 }
 
-func over(t *testing.T, h Harness) {
-	r := newRig(t, h)
+func over(r *rig) {
 	s, v := r.grant(3, "a")
 	if err := s.Over(); err != nil {
-		t.Errorf("a session has ended that is in use: %v", err)
+		r.Errorf("a session has ended that is in use: %v", err)
 	}
 	s.End()
 	s.End()
 	if s.Over() == nil {
-		t.Error("a session was ended, and is not over")
+		r.Error("a session was ended, and is not over")
 	}
 	// Somebody may use the grant, so the lease is not ended with the session. Where the
 	// session is the lease, it may be.
 	next := r.open("a")
-	now := r.look(next, 3, "a")
+	now := next.look(3, "a")
 	if now.Slot.Record != v.Slot.Record {
-		t.Errorf("a session was ended, and the slot is %+v; it was %+v", now.Slot.Record, v.Slot.Record)
+		r.Errorf("a session was ended, and the slot is %+v; it was %+v", now.Slot.Record, v.Slot.Record)
 	}
-	r.held(next, r.done(next, r.renewalOf(next, now)), "a")
+	next.held(next.renew(now))
 }

@@ -4,7 +4,6 @@
 package storetest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -33,7 +32,13 @@ type Harness struct {
 // Case is one thing that a store does.
 type Case struct {
 	Name string
-	Run  func(t *testing.T, h Harness)
+	run  func(r *rig)
+}
+
+// Run runs the case on a harness.
+func (c Case) Run(t *testing.T, h Harness) {
+	t.Helper()
+	c.run(&rig{TB: t, Harness: h, now: 1000})
 }
 
 // Run runs all cases, each as a sub-test with a harness of its own.
@@ -90,20 +95,22 @@ type rig struct {
 	now int64 // a tick; each record is written in another one
 }
 
-func newRig(t *testing.T, h Harness) *rig {
-	t.Helper()
-	return &rig{TB: t, Harness: h, now: 1000}
+// session is one of a rig. What is done through it must succeed, if nothing else is said.
+type session struct {
+	*rig
+	protocol.Session
+	token string
 }
 
 // open returns a session that ends with the test.
-func (r *rig) open(token string) protocol.Session {
+func (r *rig) open(token string) session {
 	r.Helper()
 	s, err := r.Store.Open(token, ttl, workers)
 	if err != nil {
 		r.Fatal(err)
 	}
 	r.Cleanup(s.End)
-	return s
+	return session{r, s, token}
 }
 
 // request is that of an acquisition.
@@ -128,42 +135,48 @@ func (r *rig) ask(token string) protocol.Ask {
 	}
 }
 
-func (r *rig) survey(s protocol.Session, ask protocol.Ask) *protocol.Survey {
-	r.Helper()
-	sv, err := s.Survey(context.Background(), ask)
+func (s session) survey(ask protocol.Ask) *protocol.Survey {
+	s.Helper()
+	sv, err := s.Survey(s.Context(), ask)
 	if err != nil {
-		r.Fatal(err)
+		s.Fatal(err)
 	}
 	return sv
 }
 
-func (r *rig) look(s protocol.Session, worker int, token string) *protocol.View {
-	r.Helper()
-	v, err := s.Look(context.Background(), worker, token)
+// find is the survey of an acquisition.
+func (s session) find() *protocol.Survey {
+	s.Helper()
+	return s.survey(s.ask(s.token))
+}
+
+func (s session) look(worker int, token string) *protocol.View {
+	s.Helper()
+	v, err := s.Look(s.Context(), worker, token)
 	if err != nil {
-		r.Fatal(err)
+		s.Fatal(err)
 	}
 	return v
 }
 
-func (r *rig) commit(s protocol.Session, c protocol.Change) protocol.Outcome {
-	r.Helper()
-	out, err := s.Commit(context.Background(), c)
+func (s session) commit(c protocol.Change) protocol.Outcome {
+	s.Helper()
+	out, err := s.Commit(s.Context(), c)
 	if err != nil {
-		r.Fatal(err)
+		s.Fatal(err)
 	}
 	if out.Done && out.Now == nil {
-		r.Fatal("a change was done, and Now is nil")
+		s.Fatal("a change was done, and Now is nil")
 	}
 	return out
 }
 
 // done makes a change that has to be done.
-func (r *rig) done(s protocol.Session, c protocol.Change) *protocol.View {
-	r.Helper()
-	out := r.commit(s, c)
+func (s session) done(c protocol.Change) *protocol.View {
+	s.Helper()
+	out := s.commit(c)
 	if !out.Done || out.Lapsed {
-		r.Fatalf("not done: %+v", out)
+		s.Fatalf("not done: %+v", out)
 	}
 	return out.Now
 }
@@ -172,17 +185,17 @@ func (r *rig) done(s protocol.Session, c protocol.Change) *protocol.View {
 const anything protocol.Conflict = -1
 
 // refused makes a change that has to be refused, and looks that nothing has changed.
-func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Conflict) {
-	r.Helper()
+func (s session) refused(c protocol.Change, want protocol.Conflict) {
+	s.Helper()
 	id := max(c.Worker(), 0)
-	before := r.look(s, id, c.Token)
-	if out := r.commit(s, c); out.Done || want != anything && out.Conflict != want {
-		r.Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict, want)
+	before := s.look(id, c.Token)
+	if out := s.commit(c); out.Done || want != anything && out.Conflict != want {
+		s.Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict, want)
 	}
-	after := r.look(s, id, c.Token)
+	after := s.look(id, c.Token)
 	if after.Slot.Record != before.Slot.Record || after.Meta.Record != before.Meta.Record ||
 		after.Owned != before.Owned {
-		r.Errorf("a change that was refused has changed %+v to %+v", before, after)
+		s.Errorf("a change that was refused has changed %+v to %+v", before, after)
 	}
 }
 
@@ -206,23 +219,27 @@ func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta],
 }
 
 // grant grants a worker ID which nobody ever had, in a session of its own.
-func (r *rig) grant(worker int, token string) (protocol.Session, *protocol.View) {
+func (r *rig) grant(worker int, token string) (session, *protocol.View) {
 	r.Helper()
 	s := r.open(token)
-	sv := r.survey(s, r.ask(token))
-	return s, r.done(s, r.grantOf(sv.Meta, worker, token))
+	return s, s.done(r.grantOf(s.find().Meta, worker, token))
 }
 
 // renewalOf is the change of a renewal.
-func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
-	r.now++
+func (s session) renewalOf(v *protocol.View) protocol.Change {
+	s.now++
 	slot := v.Slot.Record
-	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(r.now)
+	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(s.now)
 	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token}
 	if !s.Holds(v) {
 		c.Owner, c.Replaced = protocol.OwnerTaken, slot.Token
 	}
 	return c
+}
+
+func (s session) renew(v *protocol.View) *protocol.View {
+	s.Helper()
+	return s.done(s.renewalOf(v))
 }
 
 // releaseOf is the change of a release that gives back the whole window.
@@ -233,16 +250,16 @@ func releaseOf(v *protocol.View) protocol.Change {
 	}
 }
 
-// held checks that a view is of a worker ID which a token holds, and that a survey of that
-// token finds it.
-func (r *rig) held(s protocol.Session, v *protocol.View, token string) {
-	r.Helper()
+// held checks that a view is of a worker ID which the session's token holds, and that a survey of
+// that token finds it.
+func (s session) held(v *protocol.View) {
+	s.Helper()
 	id := v.Slot.Record.Worker
-	if now := r.look(s, id, token); !v.Owned || !now.Owned || now.Slot.Record != v.Slot.Record ||
-		v.Slot.Record.Token != token {
-		r.Errorf("the outcome shows %+v, and a look %+v", v, now)
+	if now := s.look(id, s.token); !v.Owned || !now.Owned || now.Slot.Record != v.Slot.Record ||
+		v.Slot.Record.Token != s.token {
+		s.Errorf("the outcome shows %+v, and a look %+v", v, now)
 	}
-	if sv := r.survey(s, protocol.Ask{Token: token}); sv.Worker != id {
-		r.Errorf("the token leads to %d, want %d", sv.Worker, id)
+	if sv := s.survey(protocol.Ask{Token: s.token}); sv.Worker != id {
+		s.Errorf("the token leads to %d, want %d", sv.Worker, id)
 	}
 }
