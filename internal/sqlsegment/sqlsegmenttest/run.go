@@ -57,9 +57,12 @@ func roundTrips(t *testing.T, d *Database) {
 			}
 			return err
 		}},
-		"Take":       {1, func(ctx context.Context) error { return take(ctx, s, "trips", 10) }},
-		"its step":   {1, func(ctx context.Context) error { return take(ctx, s, "trips", 0) }},
-		"GiveBack":   {2, func(ctx context.Context) error { return giveBack(ctx, s, "trips") }},
+		"Take":     {1, func(ctx context.Context) error { return take(ctx, s, "trips", 10) }},
+		"its step": {1, func(ctx context.Context) error { return take(ctx, s, "trips", 0) }},
+		"GiveBack": {2, func(ctx context.Context) error { // of what nobody has taken
+			_, err := s.GiveBack(ctx, "trips", segment.Range{})
+			return err
+		}},
 		"Advance":    {3, func(ctx context.Context) error { return s.Advance(ctx, "trips", 1000) }},
 		"Tag":        {1, func(ctx context.Context) error { _, err := s.Tag(ctx, "trips"); return err }},
 		"AdvanceAll": {4, func(ctx context.Context) error { return s.AdvanceAll(ctx, 1) }},
@@ -77,12 +80,6 @@ func roundTrips(t *testing.T, d *Database) {
 // take is Take whose range is of no interest.
 func take(ctx context.Context, s Store, tag string, step int64) error {
 	_, err := s.Take(ctx, tag, step)
-	return err
-}
-
-// giveBack is GiveBack of what nobody has taken.
-func giveBack(ctx context.Context, s Store, tag string) error {
-	_, err := s.GiveBack(ctx, tag, segment.Range{First: 0, Last: 0})
 	return err
 }
 
@@ -114,7 +111,7 @@ func allTags(t *testing.T, d *Database) {
 	}
 	running := d.Store(t)
 	WantTake(t, running, "every1", 1)
-	d.Exec(t, "UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'every19'", elsewhere("every0"), away)
+	d.Do(t, "UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'every19'", elsewhere("every0"), away)
 	WantRefused(t, running, "every1", segment.ErrStoreChanged, "")
 	s, p := d.behind(t)
 	if err := s.AdvanceAll(Within(t), 500); err != nil {
@@ -129,7 +126,7 @@ func allTags(t *testing.T, d *Database) {
 	if tag, err := running.Tag(Within(t), "every19"); tag.Next != -5 || tag.Damage == nil {
 		t.Errorf("the damaged tag: %+v, %v", tag, err)
 	}
-	d.Exec(t, "DELETE FROM leaf_alloc WHERE biz_tag = 'every19'")
+	d.Do(t, "DELETE FROM leaf_alloc WHERE biz_tag = 'every19'")
 }
 
 // misfits has columns that are not those of the table: it is said, at once, and when that is mended
@@ -137,15 +134,15 @@ func allTags(t *testing.T, d *Database) {
 func misfits(t *testing.T, d *Database) {
 	s := d.Create(t, "misfit", 1)
 	WantTake(t, s, "misfit", 1)
-	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN biz_tag TO other")
+	d.Do(t, "ALTER TABLE leaf_alloc RENAME COLUMN biz_tag TO other")
 	WantRefused(t, s, "misfit", segment.ErrInvalidConfig, "CREATE TABLE")
 	_, err := s.Tags(Within(t))
 	WantErr(t, "Tags", err, segment.ErrInvalidConfig, "CREATE TABLE")
-	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN other TO biz_tag")
+	d.Do(t, "ALTER TABLE leaf_alloc RENAME COLUMN other TO biz_tag")
 	WantTake(t, s, "misfit", 11)
-	d.Exec(t, d.Retype+"numeric(20,2)")
+	d.Do(t, d.Retype+"numeric(20,2)")
 	WantRefused(t, d.Store(t), "misfit", segment.ErrInvalidConfig, "whole numbers")
-	d.Exec(t, d.Retype+"bigint")
+	d.Do(t, d.Retype+"bigint")
 	WantTake(t, s, "misfit", 21)
 }
 
@@ -174,7 +171,7 @@ func delayedReturn(t *testing.T, d *Database) {
 		t.Fatal(err)
 	}
 	streamtest.Eventually(t, "the server has answered", func() bool { return held.Answer() != "" })
-	d.Exec(t, d.Idle)
+	d.Do(t, d.Idle)
 	b, err := other.Take(Within(t), "aba", 5)
 	if err != nil || b.First <= a.Last {
 		t.Errorf("%v was handed out, and then %v, %v", a, b, err)
@@ -184,8 +181,8 @@ func delayedReturn(t *testing.T, d *Database) {
 // races has takes fail as in a dead lock: what was not done is done again.
 func races(t *testing.T, d *Database) {
 	s := d.Create(t, "races", 1)
-	d.Exec(t, d.Race...)
-	defer d.Exec(t, d.Calm)
+	d.Do(t, d.Race...)
+	defer d.Do(t, d.Calm)
 	for i := range int64(10) {
 		WantTake(t, s, "races", 1+10*i)
 	}

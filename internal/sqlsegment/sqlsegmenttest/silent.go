@@ -60,7 +60,7 @@ func silent(t *testing.T, d *Database) {
 			if err != nil || r.First <= own.Last && name != "GiveBack" {
 				t.Errorf("%s, silent after %q: %v, and then %v, %v", name, word, own, r, err)
 			}
-			d.Exec(t, d.Idle)
+			d.Do(t, d.Idle)
 		}
 	}
 }

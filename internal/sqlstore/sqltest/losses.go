@@ -86,6 +86,17 @@ func Missing(t *testing.T, d *Database) {
 	drivertest.WantInvalid(t, "Acquire without the namespace's row", err)
 }
 
+// Undone restores a dump that lacks a grant: who knows how much was written notices that.
+func Undone(t *testing.T, d *Database) {
+	t.Helper()
+	ns, c, _ := granted(t, d)
+	restore := d.dump(t, ns)
+	drivertest.MustAcquire(t, c, drivertest.Request(2))
+	restore()
+	r, err := c.Acquire(drivertest.Within(t), drivertest.Request(2))
+	wantQuarantined(t, "Acquire after a grant was undone", r, err)
+}
+
 // ComeAgain restores a row as a dump had it, and lets it come to the version that a holder
 // knows: stamps tell the two apart.
 func ComeAgain(t *testing.T, d *Database) {
@@ -161,9 +172,8 @@ func Races(t *testing.T, d *Database, trigger ...string) {
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range append([]string{"CREATE SEQUENCE races"}, trigger...) {
-		d.Exec(t, "%s", s)
-	}
+	d.Do(t, "CREATE SEQUENCE races")
+	d.Do(t, trigger...)
 	for range 4 {
 		req := drivertest.Request(drivertest.Capacity)
 		req.Identity = "pod"

@@ -123,9 +123,7 @@ func Rebuilt(t *testing.T, d *Database, statements ...string) {
 		ended <- nil
 	}()
 	for range 5 {
-		for _, s := range statements {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, statements...)
 	}
 	end()
 	if err := <-ended; err != nil {

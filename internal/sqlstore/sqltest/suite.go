@@ -1,14 +1,12 @@
 package sqltest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -21,6 +19,7 @@ func Run(t *testing.T, d *Database) {
 		run  func(*testing.T, *Database)
 	}{
 		{"Missing", Missing},
+		{"Undone", Undone},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},
 		{"Trips", Trips},
@@ -72,17 +71,13 @@ func Format(t *testing.T, d *Database) {
 	ns, _, g := granted(t, d)
 	refused := func(acquire, renewal string, change, undo []string) {
 		t.Helper()
-		for _, s := range change {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, change...)
 		newcomer, _ := d.New(t, ns)
 		_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 		drivertest.WantInvalid(t, "Acquire with other tables", err, acquire, "format 2")
 		_, err = renew(t, newcomer, fresh(g))
 		drivertest.WantInvalid(t, "Renew with other tables", err, renewal)
-		for _, s := range undo {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, undo...)
 	}
 	refused("format 3", "format 3", []string{"INSERT INTO unalike_format (version) VALUES (3)"},
 		[]string{"DELETE FROM unalike_format WHERE version = 3"})
@@ -100,8 +95,10 @@ func Prefix(t *testing.T, d *Database) {
 	for _, place := range [][2]string{
 		{ns, sqlstore.DefaultPrefix}, {newName(), sqlstore.DefaultPrefix}, {ns, "other_"},
 	} {
-		c, err := newWith(d, place[0], place[1])
-		g := drivertest.MustAcquire(t, drivertest.Closing(t, c, err), drivertest.Request(1))
+		at := *d
+		at.Prefix = place[1]
+		c, _ := at.New(t, place[0])
+		g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 		if g.Generation != 1 {
 			t.Errorf("in a new namespace, %v was granted", g)
 		}
@@ -202,11 +199,8 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	accepts.Accept = append([]string{risk}, d.Accept...)
 	c, _ = accepts.New(t, newName())
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
-	accepts.Accept = []string{"everything"}
-	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) ||
-		!strings.Contains(err.Error(), risk) {
-		t.Errorf("a risk that there is not: %v; want an error that lists those that there are", err)
-	}
+	_, err = sqlstore.New(d.DB, d.Dialect, "ns", sqlstore.Options{Accept: []string{"everything"}})
+	drivertest.WantInvalid(t, "a risk that there is not", err, risk)
 }
 
 // Rights checks what a user is told who may not make tables, and one who may not write them. Run
@@ -226,8 +220,6 @@ func Rights(t *testing.T, d *Database, ann Database, run func(script string) err
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE",
 		"unalike_")
-	for _, grant := range grants {
-		d.Exec(t, "%s", grant)
-	}
+	d.Do(t, grants...)
 	mustRenew(t, c, drivertest.MustAcquire(t, c, drivertest.Request(1)))
 }
