@@ -35,7 +35,7 @@ func edit(name, text, how string) (string, error) {
 	}
 	old, with, ok := change(node, how)
 	if !ok {
-		return "", fmt.Errorf("line %d: there is no edit %q, or it does not fit the code there", line, how)
+		return "", fmt.Errorf("line %d: there is no edit %q, or it does not fit the code", line, how)
 	}
 	return text[:set.Position(old.Pos()).Offset] + with + text[set.Position(old.End()).Offset:], nil
 }
