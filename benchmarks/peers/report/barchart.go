@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"html"
+	"strconv"
+)
 
 // chart is one that has a bar for each generator of which there is a figure.
 type chart struct {
@@ -15,7 +18,11 @@ type chart struct {
 func (c chart) draw(m measures) *svg {
 	const left, right, thick, pitch = 180.0, 70.0, 22.0, 32.0
 	s := new(svg)
-	s.headed(c.title, c.below...)
+	s.add(`<text x="10" y="24" font-size="18" font-weight="bold">%s</text>`,
+		html.EscapeString(c.title))
+	for i, line := range c.below {
+		s.text(10, 46+19*float64(i), "start", line)
+	}
 	top := 42 + 19*float64(len(c.below))
 	var shown []generator
 	var values []float64
