@@ -146,7 +146,8 @@ var bars = []bar{
 	},
 	{
 		byDefault, "service, p99 at half of that rate, or 1 ms more", "the bare handler", "p99-ns",
-		"Latency/handler=ids", "Latency/handler=bare", goal{limit: 2.0, slack: 1e6},
+		"Latency/handler=ids", "Latency/handler=bare",
+		goal{limit: 2.0, slack: 1e6},
 	},
 	{
 		wide, "service, Generate of one ID over Connect, 32 connections, rate",

@@ -56,10 +56,9 @@ func (l *Link) Transact(ctx context.Context, write bool,
 			act = l.act
 		}
 	}
-	db := l.Database
 	l.mu.Unlock()
 	act()
-	rows, err := db.Transact(ctx, write, s)
+	rows, err := l.Database.Transact(ctx, write, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.lose && write && len(s) > 1 { // a survey that draws a ticket is one statement
@@ -67,13 +66,6 @@ func (l *Link) Transact(ctx context.Context, write bool,
 		return nil, errors.New("the connection was closed before the answer came")
 	}
 	return rows, err
-}
-
-// To has the link lead to another database of the same kind from now on.
-func (l *Link) To(db sqlstore.Database) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.Database = db
 }
 
 // LoseNext loses the reply to the next transaction that writes.

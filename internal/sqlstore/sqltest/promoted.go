@@ -45,7 +45,7 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	}
 	lost := mustAcquire(t, c, 2) // the standby never hears of it
 	s.Promote()
-	link.To(s.DB)
+	link.Database = s.DB
 
 	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
 	r, err := acquire(t, newcomer, 2)
