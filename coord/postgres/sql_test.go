@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
@@ -41,7 +42,7 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
 		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(),
-		Accept: []string{"fsync"}, SQL: byHand,
+		Options: sqlstore.Options{Accept: []string{"fsync"}}, Hand: sqltest.Hand{SQL: byHand},
 		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
 		Next:    "nextval('%s')",
 	}
@@ -49,9 +50,6 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 
 // TestSQL runs the tests of stores in SQL databases.
 func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
-
-// TestBetween: something happens between two transactions of one operation.
-func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
 
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {

@@ -30,14 +30,8 @@ func (t turn) together() bool {
 
 // took is how long both took.
 func (t turn) took() time.Duration {
-	from, to := t.from[0], t.to[0]
-	if t.from[1].Before(from) {
-		from = t.from[1]
-	}
-	if t.to[1].After(to) {
-		to = t.to[1]
-	}
-	return to.Sub(from)
+	first := slices.MinFunc(t.from[:], time.Time.Compare)
+	return slices.MaxFunc(t.to[:], time.Time.Compare).Sub(first)
 }
 
 // Together measures calls that two goroutines make at the same time, in turns that both begin

@@ -1,7 +1,7 @@
 // Mutants checks the checks: it breaks the code in one place at a time, and demands that each
 // test named for it fails. Run it from the module's root:
 //
-//	go run ./internal/mutants [-for 5m] [-list] [NAME ...]
+//	go run ./internal/mutants [-for 5m] [NAME ...]
 //
 // What there is to break stands in list.tsv: each invariant of the protocol, each trap of a
 // client, and the bugs of the past that docs/bugs.tsv names by their mutant. The place is a

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -9,9 +8,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// errNoPlace says that an edit does not fit the code at its marker.
-var errNoPlace = errors.New("the edit does not fit the code at the marker")
 
 // edit returns a file's text with the change how made at the marker of a name: a comment
 // //mutant:NAME at the end of the line where a statement begins, or alone on the line before.
@@ -35,11 +31,11 @@ func edit(name, text, how string) (string, error) {
 	}
 	node := nodeAt(set, file, line)
 	if node == nil {
-		return "", fmt.Errorf("%w: nothing begins on line %d", errNoPlace, line)
+		return "", fmt.Errorf("nothing begins on line %d, which is marked", line)
 	}
-	old, with, err := change(node, how)
-	if err != nil {
-		return "", fmt.Errorf("%w, line %d: %q", err, line, how)
+	old, with, ok := change(node, how)
+	if !ok {
+		return "", fmt.Errorf("line %d: there is no edit %q, or it does not fit the code", line, how)
 	}
 	return text[:set.Position(old.Pos()).Offset] + with + text[set.Position(old.End()).Offset:], nil
 }
@@ -70,7 +66,7 @@ func markedLine(name, text string) (int, error) {
 func replace(text string, number int, old, with string) (string, error) {
 	lines := strings.Split(text, "\n")
 	if n := strings.Count(lines[number-1], old); n != 1 {
-		return "", fmt.Errorf("%w: line %d has %q %d times, want once", errNoPlace, number, old, n)
+		return "", fmt.Errorf("line %d, which is marked, has %q %d times, want once", number, old, n)
 	}
 	lines[number-1] = strings.Replace(lines[number-1], old, with, 1)
 	return strings.Join(lines, "\n"), nil
@@ -94,27 +90,18 @@ func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
 	return found
 }
 
-// change returns what a mutant takes out of a statement and what it puts there.
-func change(node ast.Node, how string) (old ast.Node, with string, _ error) {
+// change returns what a mutant takes out of a statement and what it puts there; not ok: it does not
+// fit.
+func change(node ast.Node, how string) (old ast.Node, with string, ok bool) {
+	if how == "drop" {
+		if _, clause := node.(*ast.CaseClause); !clause {
+			_, ok := node.(ast.Stmt)
+			return node, "{}", ok
+		}
+		how = "false"
+	}
 	c := condition(node)
-	_, statement := node.(ast.Stmt)
-	_, clause := node.(*ast.CaseClause)
-	switch {
-	case how == "drop" && clause:
-		return c, "false", unless(c != nil)
-	case how == "drop":
-		return node, "{}", unless(statement)
-	case how == "true", how == "false":
-		return c, how, unless(c != nil)
-	}
-	return nil, "", errors.New("there is no such edit")
-}
-
-func unless(fits bool) error {
-	if fits {
-		return nil
-	}
-	return errNoPlace
+	return c, how, c != nil && (how == "true" || how == "false")
 }
 
 // condition is what decides in a statement; nil if nothing does.

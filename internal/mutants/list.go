@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -102,7 +103,7 @@ func (m *mutant) changed(root string) (string, error) {
 	}
 	text, err := edit(m.name, string(source), m.edit)
 	if err == nil && text == string(source) {
-		err = fmt.Errorf("%w: nothing changes", errNoPlace)
+		err = errors.New("the edit changes nothing")
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", m.file, err)

@@ -21,10 +21,9 @@ const recent = 10
 
 func main() {
 	within := flag.Duration("for", 0, "begin no further mutant after this time, 0: try all")
-	list := flag.Bool("list", false, "print the mutants, in the order in which they are tried")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *within, *list, flag.Args())
+	err := run(ctx, *within, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -32,7 +31,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, within time.Duration, list bool, names []string) error {
+func run(ctx context.Context, within time.Duration, names []string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -50,12 +49,6 @@ func run(ctx context.Context, within time.Duration, list bool, names []string) e
 	if within > 0 {
 		order(all, changed(ctx, root))
 	}
-	if list {
-		for _, m := range all {
-			fmt.Printf("%-32s %s: %s\n", m.name, m.file, m.breaks)
-		}
-		return nil
-	}
 	return try(ctx, root, all, within)
 }
 
@@ -68,7 +61,7 @@ func chosen(all []mutant, names []string) ([]mutant, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(m mutant) bool { return m.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no mutant %q; -list prints them", name)
+			return nil, fmt.Errorf("internal/mutants/list.tsv has no mutant %q", name)
 		}
 		some = append(some, all[i])
 	}
@@ -108,27 +101,26 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 	defer func() { _ = os.RemoveAll(dir) }()
 	r := runner{root: root, dir: dir}
 	var (
-		began  = time.Now()
-		mu     sync.Mutex
-		next   int
-		failed int
-		wg     sync.WaitGroup
+		began         = time.Now()
+		mu            sync.Mutex
+		tried, failed int
+		wg            sync.WaitGroup
 	)
-	take := func() *mutant {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(all) || ctx.Err() != nil || within > 0 && time.Since(began) > within {
-			return nil
-		}
-		next++
-		return &all[next-1]
+	queue := make(chan *mutant, len(all))
+	for i := range all {
+		queue <- &all[i]
 	}
+	close(queue)
 	for range runtime.NumCPU() {
 		wg.Go(func() {
-			for m := take(); m != nil; m = take() {
+			for m := range queue {
 				start := time.Now()
+				if ctx.Err() != nil || within > 0 && start.Sub(began) > within {
+					return
+				}
 				err := r.try(ctx, m)
 				mu.Lock()
+				tried++
 				said := fmt.Sprintf("noticed by %v", m.tests)
 				if err != nil {
 					failed++
@@ -140,7 +132,7 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 		})
 	}
 	wg.Wait()
-	fmt.Printf("%d mutants of %d tried in %.0f s, %d not noticed\n", next, len(all),
+	fmt.Printf("%d mutants of %d tried in %.0f s, %d not noticed\n", tried, len(all),
 		time.Since(began).Seconds(), failed)
 	if failed > 0 {
 		return fmt.Errorf("%d mutants are not noticed, see above", failed)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -24,16 +23,13 @@ func (r result) usable(t test) error {
 // outOfMemory is what a Go program says that may have no more memory.
 var outOfMemory = regexp.MustCompile(`(?m)^fatal error: .*(out of|allocate) memory`)
 
-// errAlive says that no test has noticed a mutant.
-var errAlive = errors.New("it is alive")
-
 // verdict returns nil if r shows that a test noticed m, and else why not. A test that does
 // not end is no test that has failed: the machine may be slow. It counts only for mutants of
 // which that is the effect.
 func (m *mutant) verdict(t test, r result) error {
 	switch {
 	case r.err == nil:
-		return fmt.Errorf("%w: %v did not notice", errAlive, t)
+		return fmt.Errorf("it is alive: %v did not notice", t)
 	case m.hangs && outOfMemory.MatchString(r.output):
 		return nil // it has filled its memory before its time was over
 	case strings.Contains(r.output, "panic: test timed out after "):

@@ -17,7 +17,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,16 +93,14 @@ func list(folder, system, arch string) ([]*listed, error) {
 		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.String())
 	}
 	var packages []*listed
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		p := &listed{}
-		switch err := dec.Decode(p); {
-		case errors.Is(err, io.EOF):
-			return packages, nil
-		case err != nil:
+		if err := dec.Decode(p); err != nil {
 			return nil, err
 		}
 		packages = append(packages, p)
 	}
+	return packages, nil
 }
 
 // checker checks packages, each after those that it imports.

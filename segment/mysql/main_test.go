@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -38,7 +39,7 @@ func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Da
 	tb.Helper()
 	s := mysqltest.Start(tb, args...)
 	d := database(tb, s)
-	d.Exec(tb, Schema(""))
+	d.Do(tb, Schema(""))
 	return s, d
 }
 
@@ -46,7 +47,7 @@ func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Da
 func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		SQL: connect(tb, s.DSN("")), Addr: s.Addr(),
+		Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))

@@ -28,7 +28,7 @@ func TestSafety(t *testing.T) {
 		"one":      checkOneMessage,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s, d) })
-		d.Exec(t, "DELETE FROM leaf_alloc")
+		d.Do(t, "DELETE FROM leaf_alloc")
 	}
 }
 
@@ -68,8 +68,8 @@ func checkSettings(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database
 // connection, on a server where the end of one begins the next.
 func checkLeft(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
-	d.Exec(t, "SET GLOBAL completion_type = 'CHAIN'")
-	defer d.Exec(t, "SET GLOBAL completion_type = 'NO_CHAIN'")
+	d.Do(t, "SET GLOBAL completion_type = 'CHAIN'")
+	defer d.Do(t, "SET GLOBAL completion_type = 'NO_CHAIN'")
 	own := connect(t, s.DSN(""))
 	own.SetMaxOpenConns(1)
 	st := store(t, own, Options{})
@@ -92,8 +92,8 @@ func checkNarrow(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) 
 	d.Create(t, "a", 2147483620)
 	st := with(t, s, "?clientFoundRows=true&sql_mode=%27%27")
 	sqlsegmenttest.WantTake(t, st, "a", 2147483620)
-	d.Exec(t, d.Retype+"int NOT NULL")
-	defer d.Exec(t, d.Retype+"bigint NOT NULL")
+	d.Do(t, d.Retype+"int NOT NULL")
+	defer d.Do(t, d.Retype+"bigint NOT NULL")
 	sqlsegmenttest.WantTake(t, st, "a", 2147483630)
 	for _, st := range []*Store{st, with(t, s, "?sql_mode=%27%27"), st} {
 		r, err := st.Take(sqlsegmenttest.Within(t), "a", 10)
@@ -107,7 +107,7 @@ func checkNarrow(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) 
 // is said which.
 func checkRights(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
-	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'", "DROP TABLE unalike_meta",
+	d.Do(t, "CREATE USER ann IDENTIFIED BY 'pw'", "DROP TABLE unalike_meta",
 		"GRANT SELECT, UPDATE ON unalike.leaf_alloc TO ann")
 	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), Options{})
 	sqlsegmenttest.WantTake(t, ann, "a", 1)
@@ -118,21 +118,21 @@ func checkRights(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) 
 	if err := ann.Advance(sqlsegmenttest.Within(t), "a", 100); err != nil {
 		t.Error(err)
 	}
-	d.Exec(t, "REVOKE UPDATE ON unalike.leaf_alloc FROM ann")
+	d.Do(t, "REVOKE UPDATE ON unalike.leaf_alloc FROM ann")
 	sqlsegmenttest.WantRefused(t, ann, "a", segment.ErrInvalidConfig, "UPDATE")
 }
 
 // checkReadOnly: a replica says that it is one.
 func checkReadOnly(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
-	d.Exec(t, "CREATE USER bob IDENTIFIED BY 'pw'", "GRANT ALL ON unalike.* TO bob",
+	d.Do(t, "CREATE USER bob IDENTIFIED BY 'pw'", "GRANT ALL ON unalike.* TO bob",
 		"SET GLOBAL read_only = 1")
 	bob := store(t, connect(t, "bob:pw@tcp("+s.Addr()+")/unalike"), Options{})
 	_, err := bob.Take(sqlsegmenttest.Within(t), "a", 10)
 	if err == nil || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("Take from a server that is read-only: %v", err)
 	}
-	d.Exec(t, "SET GLOBAL read_only = 0")
+	d.Do(t, "SET GLOBAL read_only = 0")
 	sqlsegmenttest.WantTake(t, bob, "a", 1)
 }
 
@@ -141,7 +141,7 @@ func checkReadOnly(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database
 // also so that nothing is handed out.
 func checkTrigger(t *testing.T, _ *mysqltest.Server, d *sqlsegmenttest.Database) {
 	st := d.Create(t, "a", 1000)
-	d.Exec(t, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))",
+	d.Do(t, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))",
 		"INSERT INTO audit (what) VALUES ('x'), ('y')")
 	for _, trigger := range []string{
 		"AFTER UPDATE ON leaf_alloc FOR EACH ROW INSERT INTO audit (what) VALUES ('z')",
@@ -149,7 +149,7 @@ func checkTrigger(t *testing.T, _ *mysqltest.Server, d *sqlsegmenttest.Database)
 		"BEFORE UPDATE ON leaf_alloc FOR EACH ROW SET NEW.max_id = NEW.max_id + 1000",
 		"BEFORE UPDATE ON leaf_alloc FOR EACH ROW SET NEW.max_id = OLD.max_id + 3",
 	} {
-		d.Exec(t, "CREATE TRIGGER moved "+trigger)
+		d.Do(t, "CREATE TRIGGER moved "+trigger)
 		before := d.Next(t, "a")
 		r, err := st.Take(sqlsegmenttest.Within(t), "a", 10)
 		after := d.Next(t, "a")
@@ -157,7 +157,7 @@ func checkTrigger(t *testing.T, _ *mysqltest.Server, d *sqlsegmenttest.Database)
 			err != nil && !strings.Contains(trigger, "max_id") {
 			t.Errorf("with %s: %v, %v; max_id went from %d to %d", trigger, r, err, before, after)
 		}
-		d.Exec(t, "DROP TRIGGER moved")
+		d.Do(t, "DROP TRIGGER moved")
 	}
 }
 
@@ -183,8 +183,8 @@ func checkOrphans(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database)
 		cancel()
 	}
 	waiting := func() int64 {
-		return d.Number(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST"+
-			" WHERE INFO LIKE 'UPDATE%max_id%'")
+		return d.Int(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST"+
+			" WHERE INFO LIKE 'UPDATE%%max_id%%'")
 	}
 	if waiting() == 0 {
 		t.Error("no attempt waits in the server: does this test still find them?")
@@ -216,7 +216,7 @@ func TestStatementLog(t *testing.T) {
 	t.Parallel()
 	s, d := start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=MIXED")
 	sqlsegmenttest.WantTake(t, d.Create(t, "a", 1), "a", 1)
-	d.Exec(t, "SET GLOBAL binlog_format = 'STATEMENT'")
+	d.Do(t, "SET GLOBAL binlog_format = 'STATEMENT'")
 	const says = "set it to ROW or MIXED"
 	sqlsegmenttest.WantRefused(t, with(t, s, ""), "a", segment.ErrInvalidConfig, says)
 	if n := d.Next(t, "a"); n != 11 {
@@ -233,14 +233,14 @@ func TestDurable(t *testing.T) {
 	}
 	_, err := segment.Open(sqlsegmenttest.Within(t), url(s)+"?durable=require", segment.OpenOptions{})
 	sqlsegmenttest.WantErr(t, "Open", err, segment.ErrInvalidConfig, "innodb_flush_log_at_trx_commit")
-	d.Exec(t, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL sync_binlog = 1")
+	d.Do(t, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL sync_binlog = 1")
 	required := store(t, connect(t, s.DSN("")), Options{RequireDurable: true})
 	for _, engine := range []string{"MyISAM", "MEMORY", "Aria"} {
-		d.Exec(t, "ALTER TABLE leaf_alloc ENGINE = "+engine)
+		d.Do(t, "ALTER TABLE leaf_alloc ENGINE = "+engine)
 		_, err := required.Tags(sqlsegmenttest.Within(t))
 		sqlsegmenttest.WantErr(t, "Tags with "+engine, err, segment.ErrInvalidConfig, "ENGINE = InnoDB")
 	}
-	d.Exec(t, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
+	d.Do(t, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
 	if _, err := required.Tags(sqlsegmenttest.Within(t)); err != nil || len(required.Warnings()) > 0 {
 		t.Errorf("Tags: %v; Warnings: %v", err, required.Warnings())
 	}

@@ -27,10 +27,10 @@ func TestPromoted(t *testing.T) {
 			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)
 			return err == nil && n > 1
 		})
-		there.Exec(t, "STOP SLAVE")
+		there.Do(t, "STOP SLAVE")
 	}, func() *sqlsegmenttest.Database {
 		s.Kill()
-		there.Exec(t, "RESET SLAVE ALL")
+		there.Do(t, "RESET SLAVE ALL")
 		return there
 	})
 }

@@ -40,7 +40,7 @@ func TestBound(t *testing.T) {
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
 	s, d := start(t)
-	d.Exec(t, "CREATE SCHEMA ids", Schema("ids.numbers"))
+	d.Do(t, "CREATE SCHEMA ids", Schema("ids.numbers"))
 	url := "postgres://postgres:secret@127.0.0.1:" + s.Port + "/postgres"
 	for _, more := range []string{"", "?table=ids.numbers&failover=skip:1000"} {
 		st, err := segment.Open(sqlsegmenttest.Within(t), url+more, segment.OpenOptions{})
@@ -83,18 +83,18 @@ func TestSafety(t *testing.T) {
 		"standby":   checkStandby,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s, d) })
-		d.Exec(t, "DELETE FROM leaf_alloc")
+		d.Do(t, "DELETE FROM leaf_alloc")
 	}
 }
 
 // checkCommitted: whatever the user's settings are, a take is committed as on disk.
 func checkCommitted(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
-	d.Exec(t, "CREATE TABLE levels (level text)",
+	d.Do(t, "CREATE TABLE levels (level text)",
 		"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"+
 			" INSERT INTO levels VALUES (current_setting('synchronous_commit')); RETURN NEW; END$$",
 		"CREATE TRIGGER note BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION note()")
-	defer d.Exec(t, "DROP TRIGGER note ON leaf_alloc")
+	defer d.Do(t, "DROP TRIGGER note ON leaf_alloc")
 	first := int64(1)
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
 		st := with(t, s, "?synchronous_commit="+level+"&default_transaction_isolation=serializable"+
@@ -103,7 +103,7 @@ func checkCommitted(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) 
 		sqlsegmenttest.WantBack(t, st, "a", first+5, first+9)
 		first += 5
 	}
-	n := d.Number(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply')")
+	n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply')")
 	if n != 10 {
 		t.Errorf("%d of 10 were committed with synchronous_commit on", n)
 	}
@@ -111,7 +111,7 @@ func checkCommitted(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) 
 
 // checkUnlogged: a table that is empty after a crash is a warning, or refused.
 func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Exec(t, "ALTER TABLE leaf_alloc SET UNLOGGED")
+	d.Do(t, "ALTER TABLE leaf_alloc SET UNLOGGED")
 	st := with(t, s, "")
 	_, err := st.Tags(sqlsegmenttest.Within(t))
 	if err != nil || !strings.Contains(strings.Join(st.Warnings(), "\n"), "UNLOGGED") {
@@ -120,7 +120,7 @@ func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	required := openStore(t, s.URL(), Options{RequireDurable: true})
 	_, err = required.Tags(sqlsegmenttest.Within(t))
 	sqlsegmenttest.WantErr(t, "Tags with RequireDurable", err, segment.ErrInvalidConfig, "UNLOGGED")
-	d.Exec(t, "ALTER TABLE leaf_alloc SET LOGGED")
+	d.Do(t, "ALTER TABLE leaf_alloc SET LOGGED")
 	if _, err := required.Tags(sqlsegmenttest.Within(t)); err != nil {
 		t.Error(err)
 	}
@@ -129,19 +129,19 @@ func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 // checkIndex: the row of a tag is found by the index of its column, whatever the collation of that
 // is.
 func checkIndex(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Exec(t, `ALTER TABLE leaf_alloc ALTER biz_tag TYPE varchar(128) COLLATE "C"`,
+	d.Do(t, `ALTER TABLE leaf_alloc ALTER biz_tag TYPE varchar(128) COLLATE "C"`,
 		"INSERT INTO leaf_alloc (biz_tag, step) SELECT 't' || n, 10 FROM generate_series(1, 5000) n",
 		"VACUUM ANALYZE leaf_alloc")
 	const read = "SELECT pg_stat_get_tuples_returned('leaf_alloc'::regclass)"
 	const flush = "SELECT pg_stat_force_next_flush()"
-	d.Exec(t, flush)
-	before := d.Number(t, read)
+	d.Do(t, flush)
+	before := d.Int(t, read)
 	st := with(t, s, "")
 	for i := range int64(20) {
 		sqlsegmenttest.WantTake(t, st, "t77", 1+10*i)
 	}
-	d.Exec(t, flush)
-	if n := d.Number(t, read) - before; n > 5000 {
+	d.Do(t, flush)
+	if n := d.Int(t, read) - before; n > 5000 {
 		t.Errorf("20 takes have read %d rows of a table of 5000", n)
 	}
 }
@@ -149,7 +149,7 @@ func checkIndex(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 // checkLatin1: a tag is the same in a database of another encoding, and one that it cannot have is
 // refused.
 func checkLatin1(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Exec(t, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+	d.Do(t, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 	url := strings.TrimSuffix(s.URL(), "/postgres") + "/latin"
 	if _, err := connect(t, url).ExecContext(t.Context(), Schema("")); err != nil {
 		t.Fatal(err)

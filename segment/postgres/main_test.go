@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
@@ -31,7 +32,7 @@ func start(tb testing.TB, args ...string) (*pgtest.Server, *sqlsegmenttest.Datab
 	tb.Helper()
 	s := pgtest.Start(tb, args...)
 	d := database(tb, s)
-	d.Exec(tb, Schema(""))
+	d.Do(tb, Schema(""))
 	return s, d
 }
 
@@ -67,7 +68,7 @@ func with(tb testing.TB, s *pgtest.Server, settings string) *Store {
 func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		SQL: connect(tb, s.URL()), Addr: "127.0.0.1:" + s.Port,
+		Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})

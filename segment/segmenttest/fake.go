@@ -66,15 +66,13 @@ func (f *Fake) Delete(tag string) {
 	delete(f.tags, tag)
 }
 
-// call runs an operation on a tag; the empty tag is none.
-func (f *Fake) call(ctx context.Context, op, tag string, do func(t *segment.Tag) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	f.calls[op]++
-	between := f.between
-	f.mu.Unlock()
+// call runs an operation on a tag; the empty tag is none. What it returns is what the first
+// execution gave, as the same request may be executed again later.
+func call[T any](ctx context.Context, f *Fake, op, tag string,
+	do func(t *segment.Tag) (T, error),
+) (T, error) {
+	var first T
+	done := false
 	run := func() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -85,55 +83,52 @@ func (f *Fake) call(ctx context.Context, op, tag string, do func(t *segment.Tag)
 		case t == nil && op != "tags" && op != "create":
 			return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
 		}
-		return do(t)
+		v, err := do(t)
+		if err == nil && !done {
+			first, done = v, true
+		}
+		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return first, err
+	}
+	f.mu.Lock()
+	f.calls[op]++
+	between := f.between
+	f.mu.Unlock()
+	var err error
 	if between == nil {
-		return run()
+		err = run()
+	} else {
+		err = between(ctx, op, tag, run)
 	}
-	return between(ctx, op, tag, run)
-}
-
-// reply is what the first execution of a request gave, as the same one may be executed again later.
-type reply[T any] struct {
-	there bool
-	value T
-}
-
-// is notes a value. The fake's lock is held.
-func (r *reply[T]) is(v T) {
-	if !r.there {
-		r.there, r.value = true, v
-	}
-}
-
-func (r *reply[T]) get(f *Fake) T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return r.value
+	return first, err
+}
+
+// change is call for an operation that returns nothing.
+func (f *Fake) change(ctx context.Context, op, tag string, do func(t *segment.Tag) error) error {
+	_, err := call(ctx, f, op, tag, func(t *segment.Tag) (any, error) { return nil, do(t) })
+	return err
 }
 
 // Take implements [segment.Store].
-func (f *Fake) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+func (f *Fake) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
-		return segment.Range{}, err
+		return r, err
 	}
-	var first reply[segment.Range]
-	err := f.call(ctx, "take", tag, func(t *segment.Tag) error {
+	return call(ctx, f, "take", tag, func(t *segment.Tag) (segment.Range, error) {
 		if t.Damage != nil {
-			return t.Damage
-		}
-		if step == 0 {
-			step = t.Step
+			return r, t.Damage
 		}
 		if t.Next == math.MaxInt64 {
-			return fmt.Errorf("%w: %q", segment.ErrExhausted, tag)
+			return r, fmt.Errorf("%w: %q", segment.ErrExhausted, tag)
 		}
-		r := segment.Range{First: t.Next, Last: t.Next + min(step, math.MaxInt64-t.Next) - 1}
-		t.Next = r.Last + 1
-		first.is(r)
-		return nil
+		first := t.Next
+		t.Next += min(cmp.Or(step, t.Step), math.MaxInt64-first)
+		return segment.Range{First: first, Last: t.Next - 1}, nil
 	})
-	return first.get(f), err
 }
 
 // GiveBack implements [segment.Store].
@@ -141,46 +136,34 @@ func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	var first reply[bool]
-	err := f.call(ctx, "give back", tag, func(t *segment.Tag) error {
+	return call(ctx, f, "give back", tag, func(t *segment.Tag) (bool, error) {
 		done := t.Next == unused.Last+1
 		if done {
 			t.Next = unused.First
 		}
-		first.is(done)
-		return nil
+		return done, nil
 	})
-	return first.get(f), err
 }
 
 // Tag implements [segment.Store].
 func (f *Fake) Tag(ctx context.Context, tag string) (segment.Tag, error) {
-	var first reply[segment.Tag]
-	err := f.call(ctx, "tag", tag, func(t *segment.Tag) error {
-		first.is(*t)
-		return nil
-	})
-	return first.get(f), err
+	return call(ctx, f, "tag", tag, func(t *segment.Tag) (segment.Tag, error) { return *t, nil })
 }
 
 // Tags implements [segment.Store].
 func (f *Fake) Tags(ctx context.Context) ([]segment.Tag, error) {
-	var first reply[[]segment.Tag]
-	err := f.call(ctx, "tags", "", func(*segment.Tag) error {
-		var all []segment.Tag
+	return call(ctx, f, "tags", "", func(*segment.Tag) (all []segment.Tag, _ error) {
 		for _, t := range f.tags {
 			all = append(all, *t)
 		}
 		slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
-		first.is(all)
-		return nil
+		return all, nil
 	})
-	return first.get(f), err
 }
 
 // Advance implements [segment.Store].
 func (f *Fake) Advance(ctx context.Context, tag string, to int64) error {
-	return f.call(ctx, "advance", tag, func(t *segment.Tag) error {
+	return f.change(ctx, "advance", tag, func(t *segment.Tag) error {
 		if to < t.Next {
 			return fmt.Errorf("%w: tag %q is at %d already", segment.ErrInvalidConfig, tag, t.Next)
 		}
@@ -194,7 +177,7 @@ func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
 	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
 		return err
 	}
-	return f.call(ctx, "create", t.Name, func(there *segment.Tag) error {
+	return f.change(ctx, "create", t.Name, func(there *segment.Tag) error {
 		if there != nil {
 			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
 		}
@@ -208,7 +191,7 @@ func (f *Fake) SetStep(ctx context.Context, tag string, step int64) error {
 	if err := segment.CheckStep(step, 1); err != nil {
 		return err
 	}
-	return f.call(ctx, "set step", tag, func(t *segment.Tag) error {
+	return f.change(ctx, "set step", tag, func(t *segment.Tag) error {
 		t.Step = step
 		return nil
 	})

@@ -1,19 +1,35 @@
 package main
 
-import "strconv"
+import (
+	"html"
+	"strconv"
+)
 
-// barChart draws a bar for each generator of which there is a figure: ours dark, the others
-// light, each with its name and its figure.
-func barChart(title string, below []string, figure func(generator) (value float64, runs int)) *svg {
+// chart is one that has a bar for each generator of which there is a figure.
+type chart struct {
+	title   string
+	below   []string
+	measure func(generator) string // the benchmark
+	unit    string
+	divisor float64 // of the figures
+}
+
+// draw draws our generators dark and the others light, each with its name and its figure.
+func (c chart) draw(m measures) *svg {
 	const left, right, thick, pitch = 180.0, 70.0, 22.0, 32.0
 	s := new(svg)
-	s.headed(title, below...)
-	top := 42 + 19*float64(len(below))
+	s.add(`<text x="10" y="24" font-size="18" font-weight="bold">%s</text>`,
+		html.EscapeString(c.title))
+	for i, line := range c.below {
+		s.text(10, 46+19*float64(i), "start", line)
+	}
+	top := 42 + 19*float64(len(c.below))
 	var shown []generator
 	var values []float64
 	most := 0.0
 	for _, g := range generators {
-		if v, runs := figure(g); runs > 0 {
+		if v, runs := m.median(c.measure(g), c.unit); runs > 0 {
+			v /= c.divisor
 			shown, values, most = append(shown, g), append(values, v), max(most, v)
 		}
 	}

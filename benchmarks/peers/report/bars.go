@@ -11,9 +11,26 @@ type bar struct {
 	what, against string
 	unit          string
 	a, b          string // benchmarks; without b the ratio is a's figure itself
-	limit         float64
-	atLeast       bool
-	slack         float64 // in the unit: so much more than b is allowed whatever the ratio is
+	goal
+}
+
+// goal is what a ratio is to be.
+type goal struct {
+	limit float64
+	least bool    // the limit is the lowest, and not the highest
+	slack float64 // in the unit: so much more than b is allowed whatever the ratio is
+}
+
+func atMost(limit float64) goal { return goal{limit: limit} }
+
+func atLeast(limit float64) goal { return goal{limit: limit, least: true} }
+
+// String says it in the table.
+func (g goal) String() string {
+	if g.least {
+		return fmt.Sprint("at least ", g.limit)
+	}
+	return fmt.Sprint("at most ", g.limit)
 }
 
 const (
@@ -25,153 +42,136 @@ const (
 
 var bars = []bar{
 	{
-		layout: wide, what: "Next, System clock, 1 goroutine",
-		against: "bwmarrin", unit: "ns/op", limit: 0.48,
-		a: "Next/layout=41-4-18/gen=unalike/goroutines=1",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=1",
+		wide, "Next, System clock, 1 goroutine", "bwmarrin", "ns/op",
+		"Next/layout=41-4-18/gen=unalike/goroutines=1",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=1", atMost(0.48),
 	},
 	{
-		layout: wide, what: "Next, System clock, 2 goroutines",
-		against: "bwmarrin, 2 goroutines", unit: "ns/op", limit: 0.55,
-		a: "Next/layout=41-4-18/gen=unalike/goroutines=2",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=2",
+		wide, "Next, System clock, 2 goroutines", "bwmarrin, 2 goroutines", "ns/op",
+		"Next/layout=41-4-18/gen=unalike/goroutines=2",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=2", atMost(0.55),
 	},
 	{
-		layout: wide, what: "Next, Coarse clock, 1 goroutine",
-		against: "bwmarrin", unit: "ns/op", limit: 0.28,
-		a: "Next/layout=41-4-18/gen=unalike-coarse/goroutines=1",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=1",
+		wide, "Next, Coarse clock, 1 goroutine", "bwmarrin", "ns/op",
+		"Next/layout=41-4-18/gen=unalike-coarse/goroutines=1",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=1", atMost(0.28),
 	},
 	{
-		layout: wide, what: "Next, Coarse clock, 2 goroutines",
-		against: "bwmarrin, 2 goroutines", unit: "ns/op", limit: 0.30,
-		a: "Next/layout=41-4-18/gen=unalike-coarse/goroutines=2",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=2",
+		wide, "Next, Coarse clock, 2 goroutines", "bwmarrin, 2 goroutines", "ns/op",
+		"Next/layout=41-4-18/gen=unalike-coarse/goroutines=2",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=2", atMost(0.30),
 	},
 	{
-		layout: wide, what: "Next, System clock, 2 stripes, 1 goroutine",
-		against: "1 stripe, 1 goroutine", unit: "ns/op", limit: 1.20,
-		a: "WideStripes/clock=system/stripes=2/goroutines=1",
-		b: "WideStripes/clock=system/stripes=1/goroutines=1",
+		wide, "Next, System clock, 2 stripes, 1 goroutine", "1 stripe, 1 goroutine", "ns/op",
+		"WideStripes/clock=system/stripes=2/goroutines=1",
+		"WideStripes/clock=system/stripes=1/goroutines=1", atMost(1.20),
 	},
 	{
-		layout: wide, what: "Next, System clock, 2 stripes, 2 goroutines",
-		against: "1 stripe, 1 goroutine", unit: "ns/op", limit: 0.62,
-		a: "WideStripes/clock=system/stripes=2/goroutines=2",
-		b: "WideStripes/clock=system/stripes=1/goroutines=1",
+		wide, "Next, System clock, 2 stripes, 2 goroutines", "1 stripe, 1 goroutine", "ns/op",
+		"WideStripes/clock=system/stripes=2/goroutines=2",
+		"WideStripes/clock=system/stripes=1/goroutines=1", atMost(0.62),
 	},
 	{
-		layout: wide, what: "Next, Coarse clock, 2 stripes, 2 goroutines",
-		against: "1 stripe, 1 goroutine", unit: "ns/op", limit: 0.62,
-		a: "WideStripes/clock=coarse/stripes=2/goroutines=2",
-		b: "WideStripes/clock=coarse/stripes=1/goroutines=1",
+		wide, "Next, Coarse clock, 2 stripes, 2 goroutines", "1 stripe, 1 goroutine", "ns/op",
+		"WideStripes/clock=coarse/stripes=2/goroutines=2",
+		"WideStripes/clock=coarse/stripes=1/goroutines=1", atMost(0.62),
 	},
 	{
-		layout: wide, what: "Next, a clock that always asks the kernel, 1 goroutine",
-		against: "bwmarrin", unit: "ns/op", limit: 1.00,
-		a: "Next/layout=41-4-18/gen=unalike-kernel/goroutines=1",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=1",
+		wide, "Next, a clock that always asks the kernel, 1 goroutine", "bwmarrin", "ns/op",
+		"Next/layout=41-4-18/gen=unalike-kernel/goroutines=1",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=1", atMost(1.00),
 	},
 	{
-		layout: wide, what: "Next, a clock that always asks the kernel, 2 goroutines",
-		against: "bwmarrin, 2 goroutines", unit: "ns/op", limit: 0.90,
-		a: "Next/layout=41-4-18/gen=unalike-kernel/goroutines=2",
-		b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=2",
+		wide, "Next, a clock that always asks the kernel, 2 goroutines", "bwmarrin, 2 goroutines",
+		"ns/op",
+		"Next/layout=41-4-18/gen=unalike-kernel/goroutines=2",
+		"Next/layout=41-4-18/gen=bwmarrin/goroutines=2", atMost(0.90),
 	},
 	{
-		layout: byDefault, what: "Fill 4096 at the ceiling, processor time",
-		against: "the time that passes", unit: "cores", limit: 0.20,
-		a: "CeilingFill",
+		byDefault, "Fill 4096 at the ceiling, processor time", "the time that passes", "cores",
+		"CeilingFill", "", atMost(0.20),
 	},
 	{
-		layout: byDefault, what: "Fill 4096 at the ceiling beside two busy processes, processor time",
-		against: "the time that passes", unit: "cores", limit: 0.35,
-		a: "BusyCeilingFill",
+		byDefault, "Fill 4096 at the ceiling beside two busy processes, processor time",
+		"the time that passes", "cores",
+		"BusyCeilingFill", "", atMost(0.35),
 	},
 	{
-		layout: byDefault, what: "Next at the ceiling, Lead 5 ms, processor time of an ID",
-		against: "bwmarrin there", unit: "cpu-ns/id", limit: 0.15,
-		a: "Saturated/gen=unalike/lead=5ms", b: "Saturated/gen=bwmarrin",
+		byDefault, "Next at the ceiling, Lead 5 ms, processor time of an ID", "bwmarrin there",
+		"cpu-ns/id",
+		"Saturated/gen=unalike/lead=5ms", "Saturated/gen=bwmarrin", atMost(0.15),
 	},
 	{
-		layout: byDefault, what: "Next at the ceiling, 2 stripes, 2 goroutines, rate",
-		against: "one worker ID", unit: "ids/s", limit: 1.95, atLeast: true,
-		a: "Stripes/stripes=2/goroutines=2", b: "Stripes/stripes=1/goroutines=1",
+		byDefault, "Next at the ceiling, 2 stripes, 2 goroutines, rate", "one worker ID", "ids/s",
+		"Stripes/stripes=2/goroutines=2", "Stripes/stripes=1/goroutines=1", atLeast(1.95),
 	},
 	{
-		layout: byDefault, what: "p99.9 of Next, one ID every 488 ns",
-		against: "bwmarrin", unit: "p99.9-ns", limit: 1.10,
-		a: "Latency/gen=unalike", b: "Latency/gen=bwmarrin",
+		byDefault, "p99.9 of Next, one ID every 488 ns", "bwmarrin", "p99.9-ns",
+		"Latency/gen=unalike", "Latency/gen=bwmarrin", atMost(1.10),
 	},
 	{
-		layout: byDefault, what: "p99.9 of Next, one ID every 488 ns, beside two busy processes",
-		against: "bwmarrin there", unit: "p99.9-ns", limit: 1.2,
-		a: "BusyLatency/gen=unalike", b: "BusyLatency/gen=bwmarrin",
+		byDefault, "p99.9 of Next, one ID every 488 ns, beside two busy processes",
+		"bwmarrin there", "p99.9-ns",
+		"BusyLatency/gen=unalike", "BusyLatency/gen=bwmarrin", atMost(1.2),
 	},
 	{
-		layout: widest, what: "Fill 1000, an ID",
-		against: "a loop that fills the slice with i+base", unit: "ns/id", limit: 1.3,
-		a: "Fill/gen=unalike", b: "Fill/gen=loop",
+		widest, "Fill 1000, an ID", "a loop that fills the slice with i+base", "ns/id",
+		"Fill/gen=unalike", "Fill/gen=loop", atMost(1.3),
 	},
 	{
-		layout: none, what: "segment, Next, 1 goroutine",
-		against: "a bare atomic add", unit: "ns/op", limit: 1.25,
-		a: "SegmentNext/gen=unalike/goroutines=1", b: "SegmentNext/gen=add/goroutines=1",
+		none, "segment, Next, 1 goroutine", "a bare atomic add", "ns/op",
+		"SegmentNext/gen=unalike/goroutines=1", "SegmentNext/gen=add/goroutines=1", atMost(1.25),
 	},
 	{
-		layout: none, what: "segment, Next, 2 goroutines",
-		against: "a bare contended atomic add", unit: "ns/op", limit: 1.2,
-		a: "SegmentNext/gen=unalike/goroutines=2", b: "SegmentNext/gen=add/goroutines=2",
+		none, "segment, Next, 2 goroutines", "a bare contended atomic add", "ns/op",
+		"SegmentNext/gen=unalike/goroutines=2", "SegmentNext/gen=add/goroutines=2", atMost(1.2),
 	},
 	{
-		layout: none, what: "segment, Fill 1000, a number",
-		against: "a plain loop", unit: "ns/id", limit: 3.0,
-		a: "SegmentFill/gen=unalike", b: "SegmentFill/gen=loop",
+		none, "segment, Fill 1000, a number", "a plain loop", "ns/id",
+		"SegmentFill/gen=unalike", "SegmentFill/gen=loop", atMost(3.0),
 	},
 	{
-		layout: none, what: "segment, share of calls within 1 ms across 20 refills",
-		against: "without refills", unit: "on-time", limit: 0.99999, atLeast: true,
-		a: "SegmentLatency/gen=unalike", b: "SegmentLatency/gen=unalike/refills=0",
+		none, "segment, share of calls within 1 ms across 20 refills", "without refills",
+		"on-time",
+		"SegmentLatency/gen=unalike", "SegmentLatency/gen=unalike/refills=0", atLeast(0.99999),
 	},
 	{
-		layout: none, what: "segment, a take behind a relay of 1 ms",
-		against: "Leaf's statements", unit: "ns/op", limit: 0.35,
-		a: "Take/gen=unalike", b: "Take/gen=leaf",
+		none, "segment, a take behind a relay of 1 ms", "Leaf's statements", "ns/op",
+		"Take/gen=unalike", "Take/gen=leaf", atMost(0.35),
 	},
 	{
-		layout: byDefault, what: "service, requests for one ID, 32 connections, rate",
-		against: "a bare handler that writes as many bytes", unit: "req/s", limit: 0.80, atLeast: true,
-		a: "Requests/handler=ids", b: "Requests/handler=bare",
+		byDefault, "service, requests for one ID, 32 connections, rate",
+		"a bare handler that writes as many bytes", "req/s",
+		"Requests/handler=ids", "Requests/handler=bare", atLeast(0.80),
 	},
 	{
-		layout: byDefault, what: "service, p99 at half of that rate, or 1 ms more",
-		against: "the bare handler", unit: "p99-ns", limit: 2.0, slack: 1e6,
-		a: "Latency/handler=ids", b: "Latency/handler=bare",
+		byDefault, "service, p99 at half of that rate, or 1 ms more", "the bare handler", "p99-ns",
+		"Latency/handler=ids", "Latency/handler=bare",
+		goal{limit: 2.0, slack: 1e6},
 	},
 	{
-		layout: wide, what: "service, Generate of one ID over Connect, 32 connections, rate",
-		against: "a bare procedure of the same size", unit: "req/s", limit: 0.90, atLeast: true,
-		a: "RPC/handler=ids/callers=32/count=1", b: "RPC/handler=bare/callers=32/count=1",
+		wide, "service, Generate of one ID over Connect, 32 connections, rate",
+		"a bare procedure of the same size", "req/s",
+		"RPC/handler=ids/callers=32/count=1", "RPC/handler=bare/callers=32/count=1", atLeast(0.90),
 	},
 	{
-		layout: wide, what: "service, Generate of 4096, 1 connection, IDs",
-		against: "Generate of one", unit: "ids/s", limit: 500, atLeast: true,
-		a: "RPC/handler=ids/callers=1/count=4096", b: "RPC/handler=ids/callers=1/count=1",
+		wide, "service, Generate of 4096, 1 connection, IDs", "Generate of one", "ids/s",
+		"RPC/handler=ids/callers=1/count=4096", "RPC/handler=ids/callers=1/count=1", atLeast(500),
 	},
 	{
-		layout: wide, what: "service, Generate of 4096, processor time of a call, the caller's included",
-		against: "a bare procedure", unit: "cpu-ns/call", limit: 2.0,
-		a: "RPC/handler=ids/callers=1/count=4096", b: "RPC/handler=bare/callers=1/count=1",
+		wide, "service, Generate of 4096, processor time of a call, the caller's included",
+		"a bare procedure", "cpu-ns/call",
+		"RPC/handler=ids/callers=1/count=4096", "RPC/handler=bare/callers=1/count=1", atMost(2.0),
 	},
 	{
-		layout: byDefault, what: "client, Next with a stock, 1 goroutine",
-		against: "a generator in the process", unit: "ns/op", limit: 2.0,
-		a: "ClientNext/layout=default/of=client", b: "ClientNext/layout=default/of=generator",
+		byDefault, "client, Next with a stock, 1 goroutine", "a generator in the process", "ns/op",
+		"ClientNext/layout=default/of=client", "ClientNext/layout=default/of=generator",
+		atMost(2.0),
 	},
 	{
-		layout: wide, what: "client, Next with a stock, 1 goroutine",
-		against: "a generator in the process", unit: "ns/op", limit: 2.0,
-		a: "ClientNext/layout=41-4-18/of=client", b: "ClientNext/layout=41-4-18/of=generator",
+		wide, "client, Next with a stock, 1 goroutine", "a generator in the process", "ns/op",
+		"ClientNext/layout=41-4-18/of=client", "ClientNext/layout=41-4-18/of=generator",
+		atMost(2.0),
 	},
 }
 
@@ -207,21 +207,23 @@ func (b bar) figures(m measures) (ours, base float64, runs int) {
 }
 
 func (b bar) row(m measures) string {
-	goal := fmt.Sprint("at most ", b.limit)
-	if b.atLeast {
-		goal = fmt.Sprint("at least ", b.limit)
-	}
 	ours, base, runs := b.figures(m)
 	if runs == 0 {
-		return fmt.Sprintf("| %s | %s | not measured | %s | | | %s | 0 | |\n",
-			b.layout, b.what, b.against, goal)
+		return fmt.Sprintf("| %s | %s | not measured | %s | | | %v | 0 | |\n",
+			b.layout, b.what, b.against, b.goal)
 	}
-	ratio, is := ours/base, "missed"
-	if ratio <= b.limit != b.atLeast || b.slack > 0 && ours <= base+b.slack {
-		is = "met"
+	ratio := ours / base
+	met := ratio <= b.limit != b.least || b.slack > 0 && ours <= base+b.slack
+	return fmt.Sprintf("| %s | %s | %.4g %s | %s | %.4g %s | %.3f | %v | %d | %s |\n", b.layout,
+		b.what, ours, b.unit, b.against, base, b.unit, ratio, b.goal, runs, verdict(met))
+}
+
+// verdict is the last word of a row.
+func verdict(met bool) string {
+	if met {
+		return "met"
 	}
-	return fmt.Sprintf("| %s | %s | %.4g %s | %s | %.4g %s | %.3f | %s | %d | %s |\n",
-		b.layout, b.what, ours, b.unit, b.against, base, b.unit, ratio, goal, runs, is)
+	return "missed"
 }
 
 // allocations is the row of what no benchmark of ours may do. A wait for the next tick, which
@@ -236,9 +238,6 @@ func allocations(m measures) string {
 			worst, of = max(worst, v), of+1
 		}
 	}
-	is := "met"
-	if worst > 0 || of == 0 {
-		is = "missed"
-	}
-	return fmt.Sprintf("| each | allocations, all of ours | %g | | | | 0 | %d | %s |\n", worst, of, is)
+	return fmt.Sprintf("| each | allocations, all of ours | %g | | | | 0 | %d | %s |\n", worst, of,
+		verdict(worst == 0 && of > 0))
 }

@@ -8,24 +8,23 @@ import (
 // TestBarRow checks when a bar is met: by its ratio, or by a slack if it has one.
 func TestBarRow(t *testing.T) {
 	for _, tt := range []struct {
-		bar     bar
+		goal    goal
 		ours    float64 // the baseline is 100
 		verdict string
 	}{
-		{bar{limit: 0.9}, 90, "met"},
-		{bar{limit: 0.9}, 94, "missed"},
-		{bar{limit: 1.1}, 110, "met"},
-		{bar{limit: 1.1}, 111, "missed"},
-		{bar{limit: 2, slack: 150}, 250, "met"},
-		{bar{limit: 2, slack: 150}, 251, "missed"},
-		{bar{limit: 0.8, atLeast: true}, 80.1, "met"},
-		{bar{limit: 0.8, atLeast: true}, 79, "missed"},
+		{atMost(0.9), 90, "met"},
+		{atMost(0.9), 94, "missed"},
+		{atMost(1.1), 110, "met"},
+		{atMost(1.1), 111, "missed"},
+		{goal{limit: 2, slack: 150}, 250, "met"},
+		{goal{limit: 2, slack: 150}, 251, "missed"},
+		{atLeast(0.8), 80.1, "met"},
+		{atLeast(0.8), 79, "missed"},
 	} {
-		b := tt.bar
-		b.a, b.b, b.unit = "ours", "base", "ns/op"
+		b := bar{a: "ours", b: "base", unit: "ns/op", goal: tt.goal}
 		row := b.row(measures{"ours": {"ns/op": {tt.ours}}, "base": {"ns/op": {100}}})
 		if !strings.HasSuffix(row, "| "+tt.verdict+" |\n") {
-			t.Errorf("%g beside 100, %+v: %s want %s", tt.ours, tt.bar, row, tt.verdict)
+			t.Errorf("%g beside 100, %v: %s want %s", tt.ours, tt.goal, row, tt.verdict)
 		}
 	}
 }
@@ -34,7 +33,7 @@ func TestBarRow(t *testing.T) {
 func TestAbsoluteBar(t *testing.T) {
 	b := bar{
 		layout: byDefault, what: "processor time", against: "the time that passes", unit: "cores",
-		a: "ours", limit: 0.2,
+		a: "ours", goal: atMost(0.2),
 	}
 	for cores, want := range map[float64]string{
 		0.2:  "| 0.2 cores | the time that passes | 1 cores | 0.200 | at most 0.2 | 1 | met |\n",
@@ -49,7 +48,7 @@ func TestAbsoluteBar(t *testing.T) {
 
 // TestNotMeasured: a row without a figure says so, whichever of the two is missing.
 func TestNotMeasured(t *testing.T) {
-	b := bar{unit: "ns/op", a: "ours", b: "base", limit: 1}
+	b := bar{unit: "ns/op", a: "ours", b: "base", goal: atMost(1)}
 	for _, only := range []string{"ours", "base"} {
 		row := b.row(measures{only: {"ns/op": {1}}})
 		if !strings.Contains(row, "| not measured |") || strings.Contains(row, "met") {

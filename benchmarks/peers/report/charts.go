@@ -34,46 +34,36 @@ func (g generator) next(goroutines int) string {
 	return fmt.Sprintf("Next/layout=%s/gen=%s/goroutines=%d", layout, g.name, goroutines)
 }
 
-// drawAll makes the charts. What was not measured is not on them.
-func drawAll(m measures, out string) error {
-	for name, chart := range map[string]*svg{
-		"next.svg": nextChart(m), "scaling.svg": scalingChart(m), "latency.svg": latencyChart(m),
-	} {
-		if err := chart.save(filepath.Join(out, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 const wideLayout = "Layout 41/4/18, whose ceiling nobody reaches; xid, ULID and UUIDs have none."
 
-func nextChart(m measures) *svg {
-	return barChart("Time of one ID in nanoseconds, one goroutine",
-		[]string{
-			wideLayout,
-			"In the default layout, 41/10/12, a worker ID has one ID every 244 ns.",
-		},
-		func(g generator) (float64, int) { return m.median(g.next(1), "ns/op") })
-}
-
-func latencyChart(m measures) *svg {
-	return barChart("p99.9 of the latency in microseconds",
-		[]string{"One ID every 488 ns, half of what the default layout, 41/10/12, has."},
-		func(g generator) (float64, int) {
-			v, runs := m.median("Latency/gen="+g.name, "p99.9-ns")
-			return v / 1000, runs
-		})
-}
-
-func scalingChart(m measures) *svg {
-	return barChart("Millions of IDs a second, eight goroutines",
+// charts are by the names of their files.
+var charts = map[string]chart{
+	"next.svg": {
+		"Time of one ID in nanoseconds, one goroutine",
+		[]string{wideLayout, "In the default layout, 41/10/12, a worker ID has one ID every 244 ns."},
+		func(g generator) string { return g.next(1) }, "ns/op", 1,
+	},
+	"scaling.svg": {
+		"Millions of IDs a second, eight goroutines",
 		[]string{
 			wideLayout,
 			"In the default layout, 41/10/12, a worker ID has 4.1 million IDs a second.",
 		},
-		func(g generator) (float64, int) {
-			v, runs := m.median(g.next(8), "ids/s")
-			return v / 1e6, runs
-		})
+		func(g generator) string { return g.next(8) }, "ids/s", 1e6,
+	},
+	"latency.svg": {
+		"p99.9 of the latency in microseconds",
+		[]string{"One ID every 488 ns, half of what the default layout, 41/10/12, has."},
+		func(g generator) string { return "Latency/gen=" + g.name }, "p99.9-ns", 1000,
+	},
+}
+
+// drawAll makes the charts. What was not measured is not on them.
+func drawAll(m measures, out string) error {
+	for name, c := range charts {
+		if err := c.draw(m).save(filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

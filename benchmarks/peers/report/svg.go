@@ -30,14 +30,6 @@ func (s *svg) text(x, y float64, anchor, text string) {
 	s.add(`<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, html.EscapeString(text))
 }
 
-// headed writes the title, and what it is of below it.
-func (s *svg) headed(title string, below ...string) {
-	s.add(`<text x="10" y="24" font-size="18" font-weight="bold">%s</text>`, html.EscapeString(title))
-	for i, line := range below {
-		s.text(10, 46+19*float64(i), "start", line)
-	}
-}
-
 func (s *svg) save(path string) error {
 	text := fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f"

@@ -31,14 +31,14 @@ func advance(tb testing.TB, d *Database, tag string, to int64) {
 func moved(t *testing.T, d *Database) {
 	d.Create(t, "moved", 1)
 	d.Create(t, "other", 1)
-	d.Exec(t, away)
+	d.Do(t, away)
 	s := d.Store(t)
 	_, err := s.Take(Within(t), "moved", 10)
 	var changed *segment.StoreChangedError
 	if !errors.As(err, &changed) || changed.Was != "elsewhere" || changed.Here == "" {
 		t.Fatalf("Take on another server: %v", err)
 	}
-	if done, _ := s.GiveBack(Within(t), "moved", segment.Range{First: 0, Last: 0}); done {
+	if done, _ := s.GiveBack(Within(t), "moved", segment.Range{}); done {
 		t.Error("something was given back on another server")
 	}
 	advance(t, d, "moved", 1000)
@@ -56,7 +56,7 @@ func moved(t *testing.T, d *Database) {
 func failedBack(t *testing.T, d *Database) {
 	stayed := d.Create(t, "failedback", 1)
 	WantTake(t, stayed, "failedback", 1)
-	d.Exec(t, elsewhere("failedback"))
+	d.Do(t, elsewhere("failedback"))
 	WantRefused(t, d.Store(t), "failedback", segment.ErrStoreChanged, "")
 	WantRefused(t, stayed, "failedback", segment.ErrStoreChanged, "")
 	advance(t, d, "failedback", 1000)
@@ -66,7 +66,7 @@ func failedBack(t *testing.T, d *Database) {
 
 // skipped is about the option that adds to every tag, once for all programs.
 func skipped(t *testing.T, d *Database) {
-	d.Exec(t, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('skipped', 1, 10)", away)
+	d.Do(t, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('skipped', 1, 10)", away)
 	a, b, refusing := d.Open(t, d.Addr, 5000), d.Open(t, d.Addr, 5000), d.Store(t)
 	WantRefused(t, refusing, "skipped", segment.ErrStoreChanged, "")
 	WantTake(t, a, "skipped", 5001)
@@ -98,7 +98,7 @@ func setBack(t *testing.T, d *Database) {
 	store := d.Create(t, "back", 1)
 	low, high := takes(t, store, "back"), takes(t, store, "back")
 	high.want(t, 100)
-	d.Exec(t, "UPDATE leaf_alloc SET max_id = 60 WHERE biz_tag = 'back'")
+	d.Do(t, "UPDATE leaf_alloc SET max_id = 60 WHERE biz_tag = 'back'")
 	WantErr(t, "Next", low.refusal(t), segment.ErrWentBack, "")
 	if n := d.Next(t, "back"); n > 80 {
 		t.Errorf("max_id is %d; want that after one attempt of each", n)

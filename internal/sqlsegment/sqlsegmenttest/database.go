@@ -4,12 +4,12 @@ package sqlsegmenttest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -32,9 +32,9 @@ type Server interface {
 type Database struct {
 	// Open returns a store with one connection of its own to an address; skip is that of its options.
 	// It is closed with the test.
-	Open func(tb testing.TB, addr string, skip int64) Store
-	SQL  *sql.DB // statements of tests; the table is there
-	Addr string
+	Open         func(tb testing.TB, addr string, skip int64) Store
+	sqltest.Hand // the table is there
+	Addr         string
 	// Idle is a statement that ends the connections that wait for a client within a transaction.
 	Idle string
 	// Retype begins a statement that gives max_id another type, and Nullable lets it be NULL.
@@ -54,29 +54,10 @@ func Within(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Exec runs statements.
-func (d *Database) Exec(tb testing.TB, statements ...string) {
-	tb.Helper()
-	for _, statement := range statements {
-		if _, err := d.SQL.ExecContext(Within(tb), statement); err != nil {
-			tb.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
-// Number is what a query returns.
-func (d *Database) Number(tb testing.TB, query string) (n int64) {
-	tb.Helper()
-	if err := d.SQL.QueryRowContext(Within(tb), query).Scan(&n); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return n
-}
-
 // Next is max_id of a tag.
 func (d *Database) Next(tb testing.TB, tag string) int64 {
 	tb.Helper()
-	return d.Number(tb, "SELECT max_id FROM leaf_alloc WHERE biz_tag = '"+tag+"'")
+	return d.Int(tb, "SELECT max_id FROM leaf_alloc WHERE biz_tag = '%s'", tag)
 }
 
 // Store opens a store that adds nothing to tags.

@@ -15,30 +15,30 @@ import (
 func twoRows(t *testing.T, d *Database) {
 	s := d.Create(t, "two", 1)
 	WantTake(t, s, "two", 1)
-	d.Exec(t, d.DropKey, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('two', 1, 10)")
+	d.Do(t, d.DropKey, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('two', 1, 10)")
 	WantRefused(t, s, "two", segment.ErrInvalidConfig, "2 rows")
 }
 
 // damaged damages rows.
 func damaged(t *testing.T, d *Database) {
-	d.Exec(t, d.Nullable)
+	d.Do(t, d.Nullable)
 	set := func(column string) func(testing.TB, string, int64) {
 		return func(tb testing.TB, tag string, n int64) {
 			tb.Helper()
-			d.Exec(tb, fmt.Sprintf("UPDATE leaf_alloc SET %s = %d WHERE biz_tag = '%s'", column, n, tag))
+			d.Do(tb, fmt.Sprintf("UPDATE leaf_alloc SET %s = %d WHERE biz_tag = '%s'", column, n, tag))
 		}
 	}
 	numbertest.Damaged(t, d.Store(t), numbertest.Damage{
 		Next: set("max_id"), Step: set("step"), Read: d.Next,
 		Unreadable: func(tb testing.TB, tag string) {
 			tb.Helper()
-			d.Exec(tb, "UPDATE leaf_alloc SET max_id = NULL WHERE biz_tag = '"+tag+"'")
+			d.Do(tb, "UPDATE leaf_alloc SET max_id = NULL WHERE biz_tag = '"+tag+"'")
 		},
 		Says: `tag "nothing": max_id in table leaf_alloc is NULL; a whole number from 0 to`,
 	})
 	// What is skipped after a failover does not hide what is wrong.
 	set("max_id")(t, "negative", -5)
-	d.Exec(t, away)
+	d.Do(t, away)
 	s := d.Open(t, d.Addr, 5000)
 	if err := take(Within(t), s, "whole", 10); err != nil {
 		t.Error(err)
@@ -53,7 +53,7 @@ func damaged(t *testing.T, d *Database) {
 // below that is handed out, nothing is clamped, and a wider column is noticed.
 func Bound(t *testing.T, d *Database, open func(testing.TB) Store, bounds map[string]int64) {
 	for kind, bound := range bounds {
-		d.Exec(t, "DELETE FROM leaf_alloc", d.Retype+kind)
+		d.Do(t, "DELETE FROM leaf_alloc", d.Retype+kind)
 		s := open(t)
 		for next, want := range map[int64]error{bound + 1: segment.ErrInvalidConfig, bound - 15: nil} {
 			tag := segment.Tag{Name: "a", Next: next, Step: 10}
@@ -70,7 +70,7 @@ func Bound(t *testing.T, d *Database, open func(testing.TB) Store, bounds map[st
 			WantErr(t, kind+" that is full", take(Within(t), s, "a", step), segment.ErrExhausted, "")
 		}
 		if bound < math.MaxInt64 {
-			d.Exec(t, d.Retype+"bigint")
+			d.Do(t, d.Retype+"bigint")
 			WantTake(t, s, "a", bound)
 		}
 	}

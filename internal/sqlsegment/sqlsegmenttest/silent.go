@@ -3,41 +3,67 @@ package sqlsegmenttest
 import (
 	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
 
+// call is one on the tag "trips", of which the store has a range.
+type call func(ctx context.Context, s Store, own segment.Range) error
+
+// calls are what a store is asked for.
+var calls = map[string]struct {
+	trips  int    // on the wire, at most; 0: it fails
+	points string // words in the requests after which the server falls silent
+	do     call
+}{
+	"New and Close": {3, "", func(ctx context.Context, s Store, _ segment.Range) error {
+		// connecting, and a look at the server
+		q, err := segment.New(ctx, s, "trips", segment.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			defer q.Close(ctx)
+		}
+		return err
+	}},
+	"Take": {1, "update", func(ctx context.Context, s Store, _ segment.Range) error {
+		return take(ctx, s, "trips", 10)
+	}},
+	"its step": {1, "", func(ctx context.Context, s Store, _ segment.Range) error {
+		return take(ctx, s, "trips", 0)
+	}},
+	"GiveBack": {2, "update commit", func(ctx context.Context, s Store, own segment.Range) error {
+		_, err := s.GiveBack(ctx, "trips", own)
+		return err
+	}},
+	"Advance": {3, "update commit", func(ctx context.Context, s Store, own segment.Range) error {
+		return s.Advance(ctx, "trips", own.Last+1000)
+	}},
+	"Create": {0, "insert rollback", func(ctx context.Context, s Store, _ segment.Range) error {
+		return s.Create(ctx, segment.Tag{Name: "trips", Step: 1})
+	}},
+	"Tag": {1, "", func(ctx context.Context, s Store, _ segment.Range) error {
+		_, err := s.Tag(ctx, "trips")
+		return err
+	}},
+	"Tags": {1, "select", func(ctx context.Context, s Store, _ segment.Range) error {
+		_, err := s.Tags(ctx)
+		return err
+	}},
+	"AdvanceAll": {4, "", func(ctx context.Context, s Store, _ segment.Range) error {
+		return s.AdvanceAll(ctx, 1)
+	}},
+}
+
 // silent has the server fall silent at each point of each call: the call ends with its context, and
 // the next one is served by another connection.
 func silent(t *testing.T, d *Database) {
-	d.Create(t, "silent", 1)
-	for name, c := range map[string]struct {
-		call func(ctx context.Context, s Store, own segment.Range) error
-		at   []string // words in the requests after which it is silent
-	}{
-		"Take": {func(ctx context.Context, s Store, _ segment.Range) error {
-			return take(ctx, s, "silent", 10)
-		}, []string{"update"}},
-		"GiveBack": {func(ctx context.Context, s Store, own segment.Range) error {
-			_, err := s.GiveBack(ctx, "silent", own)
-			return err
-		}, []string{"update", "commit"}},
-		"Advance": {func(ctx context.Context, s Store, own segment.Range) error {
-			return s.Advance(ctx, "silent", own.Last+100)
-		}, []string{"update", "commit"}},
-		"Create": {func(ctx context.Context, s Store, _ segment.Range) error {
-			return s.Create(ctx, segment.Tag{Name: "silent", Step: 1})
-		}, []string{"insert", "rollback"}},
-		"Tags": {func(ctx context.Context, s Store, _ segment.Range) error {
-			_, err := s.Tags(ctx)
-			return err
-		}, []string{"select"}},
-	} {
-		for _, word := range c.at {
+	for name, c := range calls {
+		for word := range strings.FieldsSeq(c.points) {
 			s, p := d.behind(t)
-			own, err := s.Take(Within(t), "silent", 10)
+			own, err := s.Take(Within(t), "trips", 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,18 +75,18 @@ func silent(t *testing.T, d *Database) {
 				}
 				return met
 			}, 0)
-			err = c.call(ctx, s, own)
+			err = c.do(ctx, s, own)
 			// A connection may be closed instead of rolled back.
 			if ctx.Err() == nil && word != "rollback" || err == nil {
 				t.Errorf("%s, silent after %q: it ended with %v", name, word, err)
 			}
 			cancel()
 			p.Reset() // the server hears that its client has given up
-			r, err := s.Take(Within(t), "silent", 10)
+			r, err := s.Take(Within(t), "trips", 10)
 			if err != nil || r.First <= own.Last && name != "GiveBack" {
 				t.Errorf("%s, silent after %q: %v, and then %v, %v", name, word, own, r, err)
 			}
-			d.Exec(t, d.Idle)
+			d.Do(t, d.Idle)
 		}
 	}
 }

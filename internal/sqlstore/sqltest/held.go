@@ -1,9 +1,7 @@
 package sqltest
 
 import (
-	"database/sql"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -13,31 +11,29 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
+// extend is a call that writes a window.
+type extend func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error)
+
 // Held holds a renewal, a resumption and a grant between what they read and their commit, while
 // the floor is raised: no window crosses a floor that was raised before it was written.
 func Held(t *testing.T, d *Database) {
 	t.Helper()
-	for name, call := range map[string]func(*protocol.Coordinator, coord.Grant, coord.Request) error{
-		"Renew": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) error {
-			_, err := c.Renew(drivertest.Within(t), g, r.Until)
-			return err
+	for name, call := range map[string]extend{
+		"Renew": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
+			return c.Renew(drivertest.Within(t), g, r.Until)
 		},
-		"Resume": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) error {
-			_, err := c.Resume(drivertest.Within(t), g, r.Token, r.Until)
-			return err
+		"Resume": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
+			return c.Resume(drivertest.Within(t), g, r.Token, r.Until)
 		},
-		"Acquire": func(c *protocol.Coordinator, _ coord.Grant, r coord.Request) error {
-			_, err := c.Acquire(drivertest.Within(t), r)
-			return err
+		"Acquire": func(c *protocol.Coordinator, _ coord.Grant, r coord.Request) (coord.Grant, error) {
+			return c.Acquire(drivertest.Within(t), r)
 		},
 	} {
 		t.Run(name, func(t *testing.T) { held(t, d, call) })
 	}
 }
 
-func held(t *testing.T, d *Database,
-	call func(*protocol.Coordinator, coord.Grant, coord.Request) error,
-) {
+func held(t *testing.T, d *Database, call extend) {
 	t.Helper()
 	ns, c, g := granted(t, d)
 	operator, _ := d.New(t, ns)
@@ -45,10 +41,16 @@ func held(t *testing.T, d *Database,
 	req := drivertest.Request(2)
 	req.Until, req.Workers = floor+10_000, coord.Range{First: 1, Count: 1}
 
-	let := lockRows(t, d, fmt.Sprintf("SELECT worker FROM unalike_slots WHERE namespace = '%s'"+
-		" AND worker IN (0, 1) ORDER BY worker FOR UPDATE", ns))
+	locks, err := d.SQL.BeginTx(drivertest.Within(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := locks.Exec("SELECT worker FROM unalike_slots WHERE namespace = '" + ns +
+		"' AND worker IN (0, 1) ORDER BY worker FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
 	ran, raised := make(chan error, 1), make(chan error, 1)
-	go func() { ran <- call(c, g, req) }()
+	go func() { _, err := call(c, g, req); ran <- err }()
 	waits := func(n int64) func() bool {
 		return func() bool { return len(raised) > 0 || d.Int(t, "%s", d.Waiting) >= n }
 	}
@@ -60,8 +62,10 @@ func held(t *testing.T, d *Database,
 	}()
 	streamtest.Eventually(t, "the floor is raised, or waits", waits(2))
 	early := len(raised) > 0
-	let()
-	err := <-ran
+	if err := locks.Rollback(); err != nil {
+		t.Error(err)
+	}
+	err = <-ran
 	if raiseErr := <-raised; raiseErr != nil {
 		t.Fatal(raiseErr)
 	}
@@ -71,28 +75,5 @@ func held(t *testing.T, d *Database,
 	}
 	if err != nil && !errors.Is(err, coord.ErrQuarantined) {
 		t.Error(err)
-	}
-}
-
-// lockRows makes a query in a transaction that ends with let.
-func lockRows(t *testing.T, d *Database, query string) (let func()) {
-	t.Helper()
-	tx, err := d.SQL.BeginTx(drivertest.Within(t), &sql.TxOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := tx.Query(query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rows.Next() {
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := tx.Rollback(); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -15,7 +15,19 @@ func granted(t *testing.T, d *Database) (ns string, c *protocol.Coordinator, g c
 	t.Helper()
 	ns = newName()
 	c, _ = d.New(t, ns)
-	return ns, c, drivertest.MustAcquire(t, c, drivertest.Request(1))
+	return ns, c, mustAcquire(t, c, 1)
+}
+
+// acquire asks for one of the first n worker IDs.
+func acquire(t *testing.T, c coord.Coordinator, n int) (coord.Grant, error) {
+	t.Helper()
+	return c.Acquire(drivertest.Within(t), drivertest.Request(n))
+}
+
+// mustAcquire is acquire for who gets one.
+func mustAcquire(t *testing.T, c coord.Coordinator, n int) coord.Grant {
+	t.Helper()
+	return drivertest.MustAcquire(t, c, drivertest.Request(n))
 }
 
 // fresh is a grant as a process has it that was started again.
@@ -63,7 +75,7 @@ func Missing(t *testing.T, d *Database) {
 		ns, c, g := granted(t, d)
 		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
 		newcomer, _ := d.New(t, ns)
-		r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
+		r, err := acquire(t, newcomer, 8)
 		wantQuarantined(t, "Acquire", r, err)
 		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'",
 			ns); n != drivertest.Capacity {
@@ -82,8 +94,19 @@ func Missing(t *testing.T, d *Database) {
 	wantLoss(t, again, true)
 	d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
 	newcomer, _ := d.New(t, ns)
-	_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
+	_, err := acquire(t, newcomer, 8)
 	drivertest.WantInvalid(t, "Acquire without the namespace's row", err)
+}
+
+// Undone restores a dump that lacks a grant: who knows how much was written notices that.
+func Undone(t *testing.T, d *Database) {
+	t.Helper()
+	ns, c, _ := granted(t, d)
+	restore := d.dump(t, ns)
+	mustAcquire(t, c, 2)
+	restore()
+	r, err := acquire(t, c, 2)
+	wantQuarantined(t, "Acquire after a grant was undone", r, err)
 }
 
 // ComeAgain restores a row as a dump had it, and lets it come to the version that a holder
@@ -145,10 +168,10 @@ func Dropped(t *testing.T, d *Database) {
 	if r, err := renew(t, c, g); err == nil {
 		t.Errorf("Renew of %v, whose tables are gone: %v", g, r)
 	}
-	r, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	r, err := acquire(t, c, 1)
 	wantQuarantined(t, "Acquire", r, err)
 	newcomer, _ := d.New(t, ns)
-	r, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
+	r, err = acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire of a newcomer", r, err)
 }
 
@@ -161,9 +184,8 @@ func Races(t *testing.T, d *Database, trigger ...string) {
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range append([]string{"CREATE SEQUENCE races"}, trigger...) {
-		d.Exec(t, "%s", s)
-	}
+	d.Do(t, "CREATE SEQUENCE races")
+	d.Do(t, trigger...)
 	for range 4 {
 		req := drivertest.Request(drivertest.Capacity)
 		req.Identity = "pod"

@@ -26,7 +26,7 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	t.Helper()
 	ns := newName()
 	c, link := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	g := mustAcquire(t, c, 1)
 	streamtest.Eventually(t, "the standby has it", func() bool {
 		var n int
 		err := s.SQL.QueryRowContext(drivertest.Within(t),
@@ -43,12 +43,12 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := drivertest.MustAcquire(t, c, drivertest.Request(2)) // the standby never hears of it
+	lost := mustAcquire(t, c, 2) // the standby never hears of it
 	s.Promote()
-	link.To(s.DB)
+	link.Database = s.DB
 
 	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
-	r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
+	r, err := acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire", r, err)
 	r, err = renew(t, c, g)
 	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
@@ -123,9 +123,7 @@ func Rebuilt(t *testing.T, d *Database, statements ...string) {
 		ended <- nil
 	}()
 	for range 5 {
-		for _, s := range statements {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, statements...)
 	}
 	end()
 	if err := <-ended; err != nil {

@@ -1,14 +1,12 @@
 package sqltest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -21,6 +19,7 @@ func Run(t *testing.T, d *Database) {
 		run  func(*testing.T, *Database)
 	}{
 		{"Missing", Missing},
+		{"Undone", Undone},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},
 		{"Trips", Trips},
@@ -70,19 +69,15 @@ func Trips(t *testing.T, d *Database) {
 func Format(t *testing.T, d *Database) {
 	t.Helper()
 	ns, _, g := granted(t, d)
-	refused := func(acquire, renewal string, change, undo []string) {
+	refused := func(start, renewal string, change, undo []string) {
 		t.Helper()
-		for _, s := range change {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, change...)
 		newcomer, _ := d.New(t, ns)
-		_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
-		drivertest.WantInvalid(t, "Acquire with other tables", err, acquire, "format 2")
+		_, err := acquire(t, newcomer, 2)
+		drivertest.WantInvalid(t, "Acquire with other tables", err, start, "format 2")
 		_, err = renew(t, newcomer, fresh(g))
 		drivertest.WantInvalid(t, "Renew with other tables", err, renewal)
-		for _, s := range undo {
-			d.Exec(t, "%s", s)
-		}
+		d.Do(t, undo...)
 	}
 	refused("format 3", "format 3", []string{"INSERT INTO unalike_format (version) VALUES (3)"},
 		[]string{"DELETE FROM unalike_format WHERE version = 3"})
@@ -100,8 +95,10 @@ func Prefix(t *testing.T, d *Database) {
 	for _, place := range [][2]string{
 		{ns, sqlstore.DefaultPrefix}, {newName(), sqlstore.DefaultPrefix}, {ns, "other_"},
 	} {
-		c, err := newWith(d, place[0], place[1])
-		g := drivertest.MustAcquire(t, drivertest.Closing(t, c, err), drivertest.Request(1))
+		at := *d
+		at.Prefix = place[1]
+		c, _ := at.New(t, place[0])
+		g := mustAcquire(t, c, 1)
 		if g.Generation != 1 {
 			t.Errorf("in a new namespace, %v was granted", g)
 		}
@@ -118,7 +115,7 @@ func View(t *testing.T, d *Database) {
 	ns := newName()
 	c, _ := d.New(t, ns)
 	for range 3 {
-		drivertest.MustAcquire(t, c, drivertest.Request(3))
+		mustAcquire(t, c, 3)
 	}
 	if err := c.Retire(drivertest.Within(t), 1); err != nil {
 		t.Fatal(err)
@@ -180,7 +177,7 @@ func OneConnection(t *testing.T, d *Database) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			g, err := c.Acquire(drivertest.Within(t), drivertest.Request(drivertest.Capacity))
+			g, err := acquire(t, c, drivertest.Capacity)
 			if err == nil {
 				_, err = renew(t, c, g)
 			}
@@ -196,17 +193,14 @@ func OneConnection(t *testing.T, d *Database) {
 func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	t.Helper()
 	c, _ := d.New(t, newName())
-	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	_, err := acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
 	accepts := *d
 	accepts.Accept = append([]string{risk}, d.Accept...)
 	c, _ = accepts.New(t, newName())
-	drivertest.MustAcquire(t, c, drivertest.Request(1))
-	accepts.Accept = []string{"everything"}
-	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) ||
-		!strings.Contains(err.Error(), risk) {
-		t.Errorf("a risk that there is not: %v; want an error that lists those that there are", err)
-	}
+	mustAcquire(t, c, 1)
+	_, err = sqlstore.New(d.DB, d.Dialect, "ns", sqlstore.Options{Accept: []string{"everything"}})
+	drivertest.WantInvalid(t, "a risk that there is not", err, risk)
 }
 
 // Rights checks what a user is told who may not make tables, and one who may not write them. Run
@@ -216,18 +210,16 @@ func Rights(t *testing.T, d *Database, ann Database, run func(script string) err
 ) {
 	t.Helper()
 	c, _ := ann.New(t, newName())
-	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	_, err := acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err,
 		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_format")
 	_, script, _ := strings.Cut(err.Error(), "run:\n")
 	if err := run(script); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	_, err = acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE",
 		"unalike_")
-	for _, grant := range grants {
-		d.Exec(t, "%s", grant)
-	}
-	mustRenew(t, c, drivertest.MustAcquire(t, c, drivertest.Request(1)))
+	d.Do(t, grants...)
+	mustRenew(t, c, mustAcquire(t, c, 1))
 }

@@ -34,12 +34,12 @@ func Wired(t *testing.T, d *Database, addr string, connect func(addr string, con
 func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 	t.Helper()
 	c, l := wired.New(t, newName())
-	g := drivertest.MustAcquire(t, c, drivertest.Request(8))
+	g := mustAcquire(t, c, 8)
 	l.Trips()
 	p.Trips()
 	for range 5 {
 		g = mustRenew(t, c, g)
-		drivertest.MustAcquire(t, c, drivertest.Request(8))
+		mustAcquire(t, c, 8)
 	}
 	if flights, n := p.Trips(), l.Trips(); flights != n {
 		t.Errorf("%d transactions are %d round trips", n, flights)
@@ -53,7 +53,7 @@ func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 	t.Helper()
 	c, _ := wired.New(t, newName())
-	g := drivertest.MustAcquire(t, c, drivertest.Request(8))
+	g := mustAcquire(t, c, 8)
 	for range 5 {
 		sent := 0
 		p.Rob(1, func(request []byte) bool {
@@ -87,7 +87,7 @@ func half(t *testing.T, wired, d *Database, p *proxytest.Proxy) {
 	ns := newName()
 	c, _ := wired.New(t, ns)
 	operator, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(2))
+	g := mustAcquire(t, c, 2)
 	cut := make(chan struct{})
 	p.ForgetAt(func([]byte) bool { close(cut); return true }, 1)
 	ctx, cancel := context.WithCancel(drivertest.Within(t))

@@ -3,7 +3,6 @@ package etcdtest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,14 +39,7 @@ func StartCluster(tb testing.TB, n int) *Cluster {
 
 // Restart starts the members that have ended with what is in their folders, all at once,
 // because one alone serves nobody, and waits until they serve.
-func (c *Cluster) Restart(tb testing.TB) {
-	tb.Helper()
-	var all []*proctest.Server
-	for _, m := range c.Members {
-		all = append(all, m.Server)
-	}
-	proctest.Restart(tb, all...)
-}
+func (c *Cluster) Restart(tb testing.TB) { tb.Helper(); proctest.Restart(tb, c.Members...) }
 
 // Endpoints returns the addresses of all members.
 func (c *Cluster) Endpoints() []string {
@@ -65,32 +57,13 @@ func (c *Cluster) Client(tb testing.TB, opts ...grpc.DialOption) *clientv3.Clien
 }
 
 // Leader returns the member that leads; it waits until one does.
-func (c *Cluster) Leader(tb testing.TB) (leader *Member) {
+func (c *Cluster) Leader(tb testing.TB) *Member {
 	tb.Helper()
 	client := c.Client(tb)
-	proctest.Eventually(tb, readyTime, "a member leads", func() bool {
-		i := slices.IndexFunc(c.Members, func(m *Member) bool {
-			id, leads := m.status(tb, client, time.Second)
-			return id != 0 && id == leads
-		})
-		if i >= 0 {
-			leader = c.Members[i]
-		}
-		return i >= 0
+	return proctest.First(tb, "a member leads", c.Members, func(m *Member) bool {
+		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
+		defer cancel()
+		s, err := client.Status(ctx, m.Endpoint)
+		return err == nil && s.Leader != 0 && s.Leader == s.Header.GetMemberId()
 	})
-	return leader
-}
-
-// status returns the number of the member, and of the one that leads; 0: it is not known.
-func (m *Member) status(tb testing.TB, client *clientv3.Client,
-	limit time.Duration,
-) (id, leader uint64) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), limit)
-	defer cancel()
-	s, err := client.Status(ctx, m.Endpoint)
-	if err != nil {
-		return 0, 0
-	}
-	return s.Header.GetMemberId(), s.Leader
 }

@@ -3,7 +3,6 @@ package numbertest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,14 +45,11 @@ func Damaged(t *testing.T, s Store, d Damage) {
 	if err != nil {
 		t.Fatalf("Tags with damaged ones: %v", err)
 	}
-	listed := func(tag string) segment.Tag {
-		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == tag })
-		if i < 0 {
-			t.Fatalf("tag %s is not listed: %v", tag, all)
-		}
-		return all[i]
+	listed := map[string]segment.Tag{}
+	for _, tag := range all {
+		listed[tag.Name] = tag
 	}
-	if tag := listed("whole"); tag.Damage != nil || tag.Next != 1 || tag.Step != 10 {
+	if tag := listed["whole"]; tag.Damage != nil || tag.Next != 1 || tag.Step != 10 {
 		t.Errorf("Tags has %+v; want a tag that is whole", tag)
 	}
 	set, err := segment.NewSet(ctx, s, segment.Config{RefillTimeout: time.Minute})
@@ -73,7 +69,7 @@ func Damaged(t *testing.T, s Store, d Damage) {
 	} {
 		_, take := s.Take(ctx, tag, 0)
 		_, next := set.Next(ctx, tag)
-		for what, err := range map[string]error{"Tags": listed(tag).Damage, "Take": take, "Next": next} {
+		for what, err := range map[string]error{"Tags": listed[tag].Damage, "Take": take, "Next": next} {
 			for _, part := range says {
 				if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), part) {
 					t.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -60,18 +61,34 @@ func (s *Server) Await(tb testing.TB) {
 // it serves.
 func (s *Server) Restart(tb testing.TB) { tb.Helper(); Restart(tb, s) }
 
+// base is the server that others embed.
+func (s *Server) base() *Server { return s }
+
 // Restart starts those of some servers that have ended, or were never started, all at once, because
 // one alone may serve nobody, and waits until they serve.
-func Restart(tb testing.TB, all ...*Server) {
+func Restart[S interface{ base() *Server }](tb testing.TB, all ...S) {
 	tb.Helper()
-	for _, s := range all {
-		if s.Process == nil || s.Ended() {
+	for _, one := range all {
+		if s := one.base(); s.Process == nil || s.Ended() {
 			s.Launch(tb)
 		}
 	}
-	for _, s := range all {
-		s.Await(tb)
+	for _, one := range all {
+		one.base().Await(tb)
 	}
+}
+
+// First returns the first of several servers of which something is so; it waits until there is one.
+func First[S any](tb testing.TB, what string, all []S, so func(S) bool) (first S) {
+	tb.Helper()
+	Eventually(tb, ReadyTime, what, func() bool {
+		i := slices.IndexFunc(all, so)
+		if i >= 0 {
+			first = all[i]
+		}
+		return i >= 0
+	})
+	return first
 }
 
 // Listens reports whether somebody listens at an address of TCP.

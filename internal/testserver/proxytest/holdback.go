@@ -45,13 +45,11 @@ func (h *Held) Caught() <-chan struct{} { return h.caught }
 
 // Deliver sends the request to the server. It may be called several times.
 func (h *Held) Deliver() error {
-	select {
-	case <-h.caught:
-	default:
-		return errors.New("no request was caught that could be delivered")
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.request == nil {
+		return errors.New("no request was caught that could be delivered")
+	}
 	if h.copied {
 		c, err := net.Dial("tcp", h.target)
 		if err != nil {

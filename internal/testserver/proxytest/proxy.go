@@ -181,12 +181,7 @@ const tryAgain = 10 * time.Millisecond
 // the two until one of them ends.
 func (p *Proxy) connect(client net.Conn) {
 	var target string
-	var refuses bool
-	p.do(func() { target, refuses = p.target, p.refuses })
-	if refuses {
-		_ = client.Close()
-		return
-	}
+	p.do(func() { target = p.target })
 	server, err := net.Dial("tcp", target)
 	if err != nil {
 		_ = client.Close()
@@ -194,11 +189,12 @@ func (p *Proxy) connect(client net.Conn) {
 	}
 	c := &pair{client: client, server: server}
 	p.do(func() {
-		p.conns[c] = struct{}{}
-		p.made++
 		if p.refuses {
 			c.cut()
+			return
 		}
+		p.conns[c] = struct{}{}
+		p.made++
 	})
 	p.done.Go(func() { p.copy(c, requests, c.client, c.server) })
 	p.done.Go(func() { p.copy(c, answers, c.server, c.client) })

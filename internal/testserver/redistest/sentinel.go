@@ -61,7 +61,7 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 	}
 	r := &Replicated{Primary: start(ports[0]), Replica: start(ports[1])}
 	r.Replica.FollowFromStart(tb, r.Primary)
-	proctest.Restart(tb, r.Primary.Server, r.Replica.Server)
+	proctest.Restart(tb, r.Primary, r.Replica)
 	AwaitLink(tb, r.Replica)
 	return r
 }

@@ -35,8 +35,8 @@ func Slow(tb testing.TB, c coord.Coordinator, delay func(time.Duration)) {
 		})
 	}
 	length := time.Duration(fulltest.Rounds(30, 75)) * time.Second
-	for _, half := range []time.Duration{length / 2, length / 2} {
-		for end := time.Now().Add(half); time.Now().Before(end); {
+	for range 2 {
+		for end := time.Now().Add(length / 2); time.Now().Before(end); {
 			renewed(slowness)
 		}
 		renewed(3 * slowness)

@@ -1,7 +1,6 @@
 package zktest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -18,17 +17,7 @@ func StartEnsemble(tb testing.TB, n int, o Options) *Ensemble {
 
 // Restart starts the servers that have ended with what is in their folders, all at once,
 // because one alone serves nobody, and waits until they serve.
-func (e *Ensemble) Restart(tb testing.TB) { tb.Helper(); restart(tb, e.Servers) }
-
-// restart starts those servers that do not run, and waits until all serve.
-func restart(tb testing.TB, servers []*Server) {
-	tb.Helper()
-	var all []*proctest.Server
-	for _, s := range servers {
-		all = append(all, s.Server)
-	}
-	proctest.Restart(tb, all...)
-}
+func (e *Ensemble) Restart(tb testing.TB) { tb.Helper(); proctest.Restart(tb, e.Servers...) }
 
 // Addrs returns the addresses of all servers.
 func (e *Ensemble) Addrs() []string {
@@ -40,14 +29,9 @@ func (e *Ensemble) Addrs() []string {
 }
 
 // Leader returns the server that leads; it waits until one does.
-func (e *Ensemble) Leader(tb testing.TB) (leader *Server) {
+func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
-	proctest.Eventually(tb, readyTime, "a server leads", func() bool {
-		i := slices.IndexFunc(e.Servers, func(s *Server) bool { return s.Mode() == "leader" })
-		if i >= 0 {
-			leader = e.Servers[i]
-		}
-		return i >= 0
+	return proctest.First(tb, "a server leads", e.Servers, func(s *Server) bool {
+		return s.Mode() == "leader"
 	})
-	return leader
 }

@@ -74,7 +74,7 @@ func start(tb testing.TB, n int, o Options, elects bool) (all []*Server) {
 	for i := range n {
 		all = append(all, newServer(tb, i+1, ports[i], o, "-XX:SharedArchiveFile="+archive))
 	}
-	restart(tb, all)
+	proctest.Restart(tb, all...)
 	return all
 }
 
