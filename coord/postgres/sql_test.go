@@ -51,6 +51,9 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 // TestSQL runs the tests of stores in SQL databases.
 func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
 
+// TestBetween: something happens between two transactions of one operation.
+func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
+
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
 	t.Parallel()

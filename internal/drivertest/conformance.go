@@ -25,25 +25,26 @@ func Conformance[C interface {
 	coord.Admin
 }](t *testing.T, begin func(tb testing.TB) Driver[C]) {
 	t.Helper()
-	harness := func(tb testing.TB) coordtest.Harness {
-		tb.Helper()
-		d, ns := begin(tb), rand.Text()
-		of := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
-			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
-				tb.Helper()
-				return d.Open(tb, ns)
-			}
-		}
-		return coordtest.Harness{
-			Client: of(ns), OtherNamespace: of(rand.Text()),
-			Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); d.Expire(tb, ns, g.WorkerID) },
-			RaiseFloor: func(tb testing.TB, tick int64) {
-				tb.Helper()
-				RaiseFloor(tb, d.Open(tb, ns), tick)
-			},
-			Sticky: true,
-		}
-	}
+	harness := func(tb testing.TB) coordtest.Harness { tb.Helper(); return begin(tb).Harness(rand.Text()) }
 	t.Run("holders", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("operators", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
+}
+
+// Harness connects the suites of coordinators with a namespace.
+func (d Driver[C]) Harness(ns string) coordtest.Harness {
+	of := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return d.Open(tb, ns)
+		}
+	}
+	return coordtest.Harness{
+		Client: of(ns), OtherNamespace: of(rand.Text()),
+		Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); d.Expire(tb, ns, g.WorkerID) },
+		RaiseFloor: func(tb testing.TB, tick int64) {
+			tb.Helper()
+			RaiseFloor(tb, d.Open(tb, ns), tick)
+		},
+		Sticky: true,
+	}
 }

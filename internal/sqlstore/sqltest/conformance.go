@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
@@ -20,14 +22,40 @@ func (d *Database) expire(tb testing.TB, ns string, worker int) {
 // Conformance runs the suites of coordinators.
 func Conformance(t *testing.T, d *Database) {
 	t.Helper()
-	drivertest.Conformance(t, func(testing.TB) drivertest.Driver[*protocol.Coordinator] {
-		return drivertest.Driver[*protocol.Coordinator]{
-			Open: func(tb testing.TB, ns string) *protocol.Coordinator {
-				tb.Helper()
-				c, _ := d.New(tb, ns)
-				return c
+	drivertest.Conformance(t, func(testing.TB) holders {
+		return d.holders(func(*protocol.Coordinator, *Link) {})
+	})
+}
+
+type holders = drivertest.Driver[*protocol.Coordinator]
+
+// holders connects the suites of coordinators, and notes the links.
+func (d *Database) holders(note func(*protocol.Coordinator, *Link)) holders {
+	return holders{
+		Open: func(tb testing.TB, ns string) *protocol.Coordinator {
+			tb.Helper()
+			c, l := d.New(tb, ns)
+			note(c, l)
+			return c
+		},
+		Expire: d.expire,
+	}
+}
+
+// Between runs the suite's cases in which something happens between two transactions of one
+// operation.
+func Between(t *testing.T, d *Database) {
+	t.Helper()
+	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
+		tb.Helper()
+		ns, links := newName(), map[coord.Coordinator]*Link{}
+		note := func(c *protocol.Coordinator, l *Link) { links[c] = l }
+		return coordtest.BetweenHarness{
+			Harness: d.holders(note).Harness(ns),
+			Lose:    func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
+			Before: func(c coord.Coordinator, n int, act func()) func() bool {
+				return links[c].Before(n, act)
 			},
-			Expire: d.expire,
 		}
 	})
 }

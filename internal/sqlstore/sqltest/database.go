@@ -39,8 +39,9 @@ type Link struct {
 	sqlstore.Database
 	mu    sync.Mutex
 	trips int
-	left  int // transactions until act is called; 0: it is not
-	act   func()
+	left  int    // transactions until act is called; 0: it is not
+	act   func() // nil: the reply to that transaction is lost
+	acted bool
 	lose  bool // the reply to the next transaction that writes is lost
 }
 
@@ -48,21 +49,25 @@ type Link struct {
 func (l *Link) Transact(ctx context.Context, write bool,
 	s []sqlstore.Statement,
 ) ([][]string, error) {
-	act := func() {}
+	var act func()
+	lost := false
 	l.mu.Lock()
 	l.trips++
 	if l.left > 0 {
 		if l.left--; l.left == 0 {
-			act = l.act
+			act, l.acted, lost = l.act, true, l.act == nil
 		}
 	}
 	l.mu.Unlock()
-	act()
+	if act != nil {
+		act()
+	}
 	rows, err := l.Database.Transact(ctx, write, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && l.lose && write && len(s) > 1 { // a survey that draws a ticket is one statement
-		l.lose = false
+	if err == nil && (lost || l.lose && write && len(s) > 1) {
+		// a survey that draws a ticket is one statement
+		l.lose = l.lose && lost
 		return nil, errors.New("the connection was closed before the answer came")
 	}
 	return rows, err
@@ -85,15 +90,17 @@ func (l *Link) Trips() int {
 	return n
 }
 
-// Before has act called before the n-th transaction from now on.
+// Before has act called before the n-th transaction from now on; without it, the reply to that
+// is lost.
 func (l *Link) Before(n int, act func()) (acted func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.left, l.act = n, act
+	l.left, l.act, l.acted = n, act, false
 	return func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.left == 0
+		l.left = 0
+		return l.acted
 	}
 }
 
