@@ -25,7 +25,10 @@ func Conformance[C interface {
 	coord.Admin
 }](t *testing.T, begin func(tb testing.TB) Driver[C]) {
 	t.Helper()
-	harness := func(tb testing.TB) coordtest.Harness { tb.Helper(); return begin(tb).Harness(rand.Text()) }
+	harness := func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
+		return begin(tb).Harness(rand.Text())
+	}
 	t.Run("holders", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("operators", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
 }
