@@ -37,7 +37,8 @@ func TestStopTellsOfAnAcquisitionThatItCutsOff(t *testing.T) {
 		r.made(coordtest.Acquire, 0, 2, 3)
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		if err := r.close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.close(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "an acquisition was cut off") {
 			t.Errorf("Stop: %v", err)
 		}
 		r.holds(1, 0, 1)
