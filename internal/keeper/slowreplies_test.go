@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -37,9 +38,12 @@ func TestStopTellsOfAnAcquisitionThatItCutsOff(t *testing.T) {
 		r.made(coordtest.Acquire, 0, 2, 3)
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		if err := r.close(ctx); !errors.Is(err, context.DeadlineExceeded) ||
-			!strings.Contains(err.Error(), "an acquisition was cut off") {
-			t.Errorf("Stop: %v", err)
+		for range 2 { // when ctx ends, and when the loop has ended too
+			if err := r.close(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+				!strings.Contains(err.Error(), "an acquisition was cut off") {
+				t.Errorf("Stop: %v", err)
+			}
+			synctest.Wait()
 		}
 		r.holds(1, 0, 1)
 	})
