@@ -39,8 +39,8 @@ func (k *Keeper) Begin() {
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
 // has said when it ends. If every worker ID is held, Start asks again every second, or every 5 s
 // where a thousand are, for the start timeout, because a holder may give its own back, or be dead.
-// A clock that differs from those of holders who may be dead is tried again in the same way. Where
-// no start timeout is set, leases that end later are waited for as well.
+// A clock that differs from those of holders who may be dead is tried again in the same way. Where no
+// start timeout is set, leases that end later are waited for as well.
 //
 // After an error the keeper cannot be used.
 func (k *Keeper) Start(ctx context.Context) error {
@@ -151,7 +151,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
 	}
-	left := max(time.Until(s.k.giveUp), 0) //mutant:start-clock
+	left := max(s.k.giveUp.Sub(time.Now()), 0) //mutant:start-clock
 	pause = s.retry.spread()
 	if isFull || isSkew && s.full != nil { // many may wait for the leases of dead holders
 		pause = lookPauseOf(s.full)
