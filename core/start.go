@@ -26,9 +26,9 @@ const shortWait = 100 * time.Millisecond
 // what the coordinator refused, [ErrWindowNotOpen] if ctx ended
 // while the window was still in the future, and ctx's own error. New waits where that
 // helps, and the log says for what and how long: for [Config.StartTimeout] while the
-// coordinator is not reachable, while every worker ID is held and a lease may end,
-// which is [coord.ErrNoWorkerID] at its end, and while the clock differs from those of holders
-// who may be dead; and until a quarantine is over. After an
+// coordinator is not reachable, and while every worker ID is held and a lease may end,
+// which is [coord.ErrNoWorkerID] at its end; until a quarantine is over; and, if the clock
+// differs from those of holders who may be dead, until their leases have ended. After an
 // error nothing is left leased, unless the coordinator cannot be reached or its
 // answer was still under way: such a lease ends by itself after its TTL.
 //

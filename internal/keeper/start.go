@@ -39,8 +39,8 @@ func (k *Keeper) Begin() {
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
 // has said when it ends. If every worker ID is held, Start asks again every second, or every 5 s
 // where a thousand are, for the start timeout, because a holder may give its own back, or be dead.
-// A clock that differs from those of holders who may be dead is tried again in the same way. Where no
-// start timeout is set, leases that end later are waited for as well.
+// A clock that differs from those of holders who may be dead is tried again until their leases have
+// ended. Where no start timeout is set, leases that end later are waited for as well.
 //
 // After an error the keeper cannot be used.
 func (k *Keeper) Start(ctx context.Context) error {
@@ -69,7 +69,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		}
 		switch {
 		case goesOn || ctx.Err() != nil:
-		case coord.Permanent(err) && !s.held:
+		case coord.Permanent(err) && !s.waited:
 			return err
 		default:
 			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second),
@@ -82,16 +82,18 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// start decides after each failed attempt whether a start goes on, which it does until
-// [Keeper.giveUp]: a reading of the machine's monotonic clock, because a clock that is wrong may be
-// set meanwhile.
+// start decides after each failed attempt whether a start goes on. Its times are
+// readings of the machine's monotonic clock, because a clock that is wrong may be set
+// meanwhile.
 type start struct {
-	k     *Keeper
-	retry backoff
-	// A free worker ID, or the end of a clock skew, has been lacking: how long it is waited for is
-	// decided the first time.
-	held, skewed bool
-	full         *coord.NoWorkerIDError // what was said last of the worker IDs that are held
+	k      *Keeper
+	retry  backoff
+	giveUp time.Time // when transient errors are not tried again
+	// How long a free worker ID and the end of a clock skew are waited for; zero: neither
+	// was lacking yet.
+	held, skewed time.Time
+	waited       bool                   // for a free worker ID
+	full         *coord.NoWorkerIDError // what was said last of that
 	said         error                  // what went wrong last, other than that time was up
 }
 
@@ -119,16 +121,17 @@ func (s *start) extend() {
 	case limit < 0:
 		limit = math.MaxInt64
 	}
-	s.k.giveUp = later(s.k.giveUp, time.Now().Add(limit))
+	s.giveUp = time.Now().Add(limit)
+	s.k.giveUp = s.giveUp
 }
 
-// await lets the start go on until leases have ended, and a grace longer, where no start timeout
-// is set.
-func (s *start) await(ends time.Time) {
-	if s.k.cfg.StartTimeout == 0 {
-		now := time.UnixMicro(clock.Fresh(s.k.cfg.Clock))
-		s.k.giveUp = later(s.k.giveUp, time.Now().Add(ends.Add(grace).Sub(now)))
+// until returns how long to wait for leases that end at the given time: the start
+// timeout, or until then and a grace where none is set.
+func (s *start) until(end time.Time) time.Time {
+	if s.k.cfg.StartTimeout != 0 {
+		return s.giveUp
 	}
+	return s.timer(end.Add(grace))
 }
 
 // after tells how long to pause after the given error, and whether to go on at all.
@@ -140,44 +143,60 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
 	switch {
 	case isFull:
-		if s.full = full; !s.mayEnd() { //mutant:held-waited-for
-			return 0, false
-		}
+		s.full = full
+		goesOn = s.mayEnd(full) //mutant:held-waited-for
+		return lookPauseOf(full, s.held), goesOn
 	case coord.Permanent(err):
 		return 0, false
-	case isSkew && !s.skewed:
-		s.skewed = true
-		s.await(skew.Until)
+	case isSkew:
+		if s.skewed.IsZero() {
+			s.skewed = s.until(skew.Until)
+			s.k.giveUp = s.skewed
+		}
+		goesOn = time.Now().Before(s.skewed) //mutant:start-clock
+		if s.full != nil {                   // many may wait for the leases of dead holders
+			return lookPauseOf(s.full, s.skewed), goesOn
+		}
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
+		goesOn = true
+	default:
+		left := time.Until(later(s.giveUp, s.held))
+		return min(s.retry.spread(), max(left, 0)), left > 0
 	}
-	left := max(s.k.giveUp.Sub(time.Now()), 0) //mutant:start-clock
-	pause = s.retry.spread()
-	if isFull || isSkew && s.full != nil { // many may wait for the leases of dead holders
-		pause = lookPauseOf(s.full)
-	}
-	return min(pause, left), left > 0
+	return s.retry.spread(), goesOn
 }
 
-// lookPauseOf returns how long to wait until the next attempt while worker IDs are held.
-func lookPauseOf(full *coord.NoWorkerIDError) time.Duration {
+// lookPauseOf returns how long to wait until the next attempt, of which there is one at the end.
+func lookPauseOf(full *coord.NoWorkerIDError, end time.Time) time.Duration {
 	mean := min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
-	return mean/2 + rand.N(mean)
+	pause := mean/2 + rand.N(mean)
+	if left := time.Until(end); left > 0 {
+		pause = min(pause, left)
+	}
+	return pause
 }
 
-// mayEnd reports whether to wait where every worker ID is held. Nobody can tell a
+// mayEnd reports whether to go on where every worker ID is held. Nobody can tell a
 // holder that is about to stop from one that is not, so all are waited for alike, unless
 // the coordinator knows of no lease that ever ends.
-func (s *start) mayEnd() bool {
-	if s.held { //mutant:look-without-an-end
-		return true
+func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
+	if s.held.IsZero() { //mutant:look-without-an-end
+		if full.Soonest.IsZero() {
+			return false
+		}
+		s.waited = true
+		s.held = later(s.giveUp, s.until(full.Soonest))
+		s.k.giveUp = s.held
+		s.k.told = true
+		s.k.log.Warn("every worker ID is held, waiting for one to become free",
+			"error", full, "lease_ends", full.Soonest.UTC(), s.k.lasting())
 	}
-	if s.held = !s.full.Soonest.IsZero(); !s.held {
-		return false
-	}
-	s.await(s.full.Soonest)
-	s.k.told = true
-	s.k.log.Warn("every worker ID is held, waiting for one to become free",
-		"error", s.full, "lease_ends", s.full.Soonest.UTC(), s.k.lasting())
-	return true
+	return time.Now().Before(s.held)
 }
+
+// timer returns the reading of the machine's monotonic clock that a time lies ahead.
+func (s *start) timer(t time.Time) time.Time { return time.Now().Add(t.Sub(s.now())) }
+
+// now reads the clock as a time.
+func (s *start) now() time.Time { return time.UnixMicro(clock.Fresh(s.k.cfg.Clock)) }

@@ -117,7 +117,7 @@ func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
 		}, nil, 12 * s, 14 * s},
 		"clocks differ, and the holder may live": {func(_ time.Duration, began time.Time) error {
 			return skewed(12*s, began)
-		}, coord.ErrClockSkew, ttl + 5*s, ttl + 7*s},
+		}, coord.ErrClockSkew, 17 * s, 19 * s},
 		"clocks differ, and the holder lives": {func(passed time.Duration, began time.Time) error {
 			if passed < 4*s {
 				return skewed(12*s, began)
