@@ -93,6 +93,9 @@ type LeaseRules struct {
 	// MaxDeclared is the longest horizon that a namespace can be declared with, see
 	// [Space]; 0: every namespace of the driver has MaxHorizon.
 	MaxDeclared time.Duration
+	// Declared is what the namespace was declared with, as far as the coordinator has read
+	// it; 0: it has not, or the namespace has MaxHorizon.
+	Declared time.Duration
 	// Surviving says that holders keep their grants through restarts, as [Request] has it, so
 	// that horizons up to MaxDeclared are allowed, as far as the namespace declares them.
 	Surviving bool
@@ -116,6 +119,10 @@ func (r LeaseRules) HorizonLimit() time.Duration {
 	}
 	return min(limit, LongestHorizon)
 }
+
+// LongestWindow returns how far ahead a window of the namespace can reach, whoever has it,
+// as far as the coordinator knows; 0: it does not.
+func (r LeaseRules) LongestWindow() time.Duration { return max(r.MaxHorizon, r.Declared) }
 
 // CheckHorizon reports whether these rules allow a horizon. The error wraps [ErrInvalid].
 func (r LeaseRules) CheckHorizon(horizon time.Duration) error {

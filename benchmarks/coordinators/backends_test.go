@@ -144,7 +144,7 @@ func (s *site) space(b *testing.B, layout core.Layout) *space {
 	if err := admin.Init(b.Context(), layout.Space()); err != nil {
 		b.Fatal(err)
 	}
-	return &space{c, layout, min(horizon, coord.Describe(c).Rules.MaxHorizon-time.Second)}
+	return &space{c, layout, min(horizon, coord.Describe(c).Rules.LongestWindow()-time.Second)}
 }
 
 const (

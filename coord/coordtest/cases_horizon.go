@@ -81,4 +81,7 @@ func (o operated) longWindows(horizon time.Duration) {
 	o.release(crashed, crashed.NotAfter)
 	o.wantAfter(o.acquire(), crashed,
 		long.Until)
+	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
+		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
+	}
 }

@@ -123,6 +123,7 @@ func (k *Keeper) open(t Term, asked int64) error {
 	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
 		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after",
 		took.Round(time.Millisecond))
+	k.tellOpening()
 	k.tellService()
 	return nil
 }

@@ -94,6 +94,20 @@ func TestHealingTrimsToWhatTheClosedTermStamped(t *testing.T) {
 	})
 }
 
+func TestHintsOfTheNewWorkerIDAreHeardAfterHealing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 3)
+		r.stampFor(3 * time.Second)
+		r.clock.Step(-time.Hour)
+		r.stamps(10 * time.Millisecond)
+		pass(2 * time.Second)
+		before := r.fake.Count(coordtest.Renew)
+		r.fake.Expire(r.gate.at().Grant.WorkerID)
+		pass(time.Millisecond)
+		r.made(coordtest.Renew, before, 1, 1)
+	})
+}
+
 // looksAtCatchUp waits until the clock has caught up with the last tick stamped, and demands
 // that the keeper looks then: the generator has to be told when it can serve again.
 func (r *rig) looksAtCatchUp() {

@@ -34,3 +34,17 @@ func TestDeadlineFollowsTimeOutsAndLatency(t *testing.T) {
 	d.met(7 * time.Second)
 	want("a success after 7s", ttl)
 }
+
+func TestDeadlinesOfShortLeases(t *testing.T) {
+	for _, tt := range []struct{ every, ttl, renew, acquire time.Duration }{
+		{5 * time.Second, 15 * time.Second, longestCall, longestAcquire},
+		{600 * time.Millisecond, 2 * time.Second, 600 * time.Millisecond, 2 * time.Second / 3},
+		{30 * time.Millisecond, 100 * time.Millisecond, shortestCall, shortestCall},
+	} {
+		r, a := RenewDeadline(tt.every, tt.ttl), acquireDeadline(tt.every, tt.ttl)
+		if r.wait != tt.renew || a.wait != tt.acquire || r.most < r.base || r.ttl < r.base ||
+			a.most < a.base {
+			t.Errorf("with a TTL of %v the deadlines are %+v and %+v", tt.ttl, r, a)
+		}
+	}
+}

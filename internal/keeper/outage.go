@@ -18,6 +18,9 @@ var ErrLate = errors.New("the coordinator renews, but when its reply comes the w
 	"asked for is over by this machine's clock: it takes longer than the horizon, or the clock " +
 	"stepped forward meanwhile")
 
+// farSkew is how far clocks may differ before the log says that one must be wrong.
+const farSkew = time.Minute
+
 // kinds are the causes of an outage that the log tells apart, the most telling
 // first. All others are one kind: a back end that is away refuses, hangs up and
 // does not answer by turns.
@@ -118,6 +121,20 @@ func (k *Keeper) tellService() {
 	k.outage.silent = false
 	without := k.timeOf(now).Sub(k.timeOf(k.outage.since))
 	k.log.Warn("IDs can be issued again", "worker_id", g.WorkerID, "after", max(without, 0))
+}
+
+// tellOpening logs that the window just acquired opens later than any clock that is
+// right can have pushed it: whoever waits for it in silence waits for years.
+func (k *Keeper) tellOpening() {
+	longest := max(k.cfg.Lease.Horizon, coord.Describe(k.cfg.Coordinator).Rules.LongestWindow())
+	now, opens := k.timeOf(k.now()), k.timeOf(k.grant.NotBefore+1)
+	if opens.Sub(now)-longest-farSkew <= k.cfg.Lease.TTL {
+		return
+	}
+	k.log.Warn("the window opens later than any right clock can have pushed it, no IDs until then: "+
+		"an earlier holder's clock was far ahead, or an operator has quarantined the namespace for so "+
+		"long, or this machine's clock is behind",
+		"worker_id", k.grant.WorkerID, "opens", opens, "now", now)
 }
 
 // timeOf returns the time at which a tick begins.

@@ -123,12 +123,13 @@ func TestRetriesComeWithGrowingPausesOfASecondAtMost(t *testing.T) {
 // than one that answers: it is tried once in an interval. A deadline that follows a slow
 // coordinator is no reason to notice later that it is back.
 func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
-	type outage struct {
+	const soon = every + 100*time.Millisecond
+	each(t, map[string]struct {
 		away func(*rig, bool)
 		soon time.Duration
-	}
-	each(t, map[string]outage{
-		"refused": {func(r *rig, away bool) { r.fake.Refuse(away) }, 1100 * time.Millisecond},
+	}{
+		"dead link": {func(r *rig, away bool) { r.fake.Outage(away) }, soon},
+		"refused":   {func(r *rig, away bool) { r.fake.Refuse(away) }, 1100 * time.Millisecond},
 		"slow": {func(r *rig, away bool) {
 			if away {
 				r.slowly(3 * time.Second)
@@ -138,8 +139,12 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 			} else {
 				r.slowly(10 * time.Millisecond)
 			}
-		}, every + 100*time.Millisecond},
-	}, func(t *testing.T, c outage) {
+		}, soon},
+	}, func(t *testing.T, c struct {
+		away func(*rig, bool)
+		soon time.Duration
+	},
+	) {
 		r := start(t, 1)
 		for i := range 60 {
 			c.away(r, true)

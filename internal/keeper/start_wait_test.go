@@ -34,7 +34,7 @@ func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
 			})
 			dead.start()
 			_ = dead.line.Close() // and it is never heard of again
-			if err := r.lasts(held, held+1600*time.Millisecond, r.Start); err != nil {
+			if err := r.lasts(held, held+1250*time.Millisecond, r.Start); err != nil {
 				t.Errorf("Start: %v", err)
 			}
 			until := r.calls(coordtest.Acquire, 0)[0].At.Add(held + 5*time.Second)
@@ -155,6 +155,34 @@ func TestStartEndsInTimeBesideAThousand(t *testing.T) {
 		err := r.lasts(35*time.Second, 37*time.Second, r.Start)
 		if !errors.Is(err, coord.ErrClockSkew) {
 			t.Errorf("Start: %v", err)
+		}
+	})
+}
+
+// A window that opens in years is no reason to wait in silence.
+func TestLogTellsOfAWindowThatOpensInYears(t *testing.T) {
+	const acquired, delay = "worker ID acquired", `level=WARN, ` +
+		`msg="the window opens later than any right clock can have pushed it, worker_id=0, opens=`
+	declared := coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}
+	type window struct {
+		opens time.Duration
+		rules coord.LeaseRules
+		delay bool
+	}
+	each(t, map[string]window{
+		"soon":     {horizon + ttl, coord.LeaseRules{}, false},
+		"declared": {6 * time.Hour, declared, false},
+		"in years": {35 * 365 * 24 * time.Hour, declared, true},
+	}, func(t *testing.T, c window) {
+		f := coordtest.NewFake(coordtest.FakeConfig{Workers: 1, Rules: c.rules})
+		r := join(t, f, newLedger(t, f), func(c *keeper.Config) { c.Request.LastTick = 1 << 42 })
+		opens := scale.Tick(time.Now().Add(c.opens).UnixMicro())
+		f.RaiseFloor(opens - 1)
+		r.start()
+		if c.delay {
+			r.logged(acquired, delay+moment(opens))
+		} else {
+			r.logged(acquired)
 		}
 	})
 }

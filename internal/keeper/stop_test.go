@@ -76,6 +76,19 @@ func TestStopSaysIfAWorkerIDThatArrivedLateCannotBeGivenBack(t *testing.T) {
 	})
 }
 
+func TestStopDuringARenewalReleasesAfterIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.fake.DelayRequests(coordtest.Renew, time.Second, coordtest.Forever)
+		within(t, 2*every, "a renewal is under way",
+			func() bool { return r.fake.Count(coordtest.Renew) == 1 })
+		if err := r.lasts(0, time.Second, r.close); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+		r.holds(1)
+	})
+}
+
 // Some clients give up a connection together with a call.
 func TestStopLetsARenewalEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {

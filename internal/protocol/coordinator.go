@@ -119,6 +119,7 @@ func (c *Coordinator) rules() coord.LeaseRules {
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
+	rules.Declared = c.detector.observation().meta.Horizon(0)
 	return rules
 }
 
