@@ -30,11 +30,11 @@ type answer[T any] struct {
 
 // Ask makes a call to whom and returns its answer. The first call may take as long as the TTL;
 // whenever the deadline d passes without an answer, another call is made beside it, in place of the
-// one before, and timedOut, if it is not nil, is told. So a coordinator that is slow answers the
-// first call, and one that has lost it answers the next, at most one deadline later. The first
-// success counts; an error ends the other call, whose success counts all the same. Ask blocks until
-// there is an answer, or until ctx has ended and the calls have returned. It changes d.
-func Ask[T any](ctx context.Context, d *Deadline, whom string, timedOut func(error),
+// one before, and late, if it is not nil, is told. So a coordinator that is slow answers the first
+// call, and one that has lost it answers the next, at most one deadline later. The first success
+// counts; an error ends the other call, whose success counts all the same. Ask blocks until there is
+// an answer, or until ctx has ended and the calls have returned. It changes d.
+func Ask[T any](ctx context.Context, d *Deadline, whom string, late func(error),
 	call func(context.Context) (T, error),
 ) (none T, err error) {
 	ctx, cut := context.WithCancel(ctx)
@@ -69,8 +69,8 @@ func Ask[T any](ctx context.Context, d *Deadline, whom string, timedOut func(err
 			if ctx.Err() != nil {
 				return none, cmp.Or(err, context.Cause(ctx)) // the calls ignore that
 			}
-			if calls == 1 && timedOut != nil {
-				timedOut(fmt.Errorf("no reply from %s after %v, %w", whom,
+			if calls == 1 && late != nil {
+				late(fmt.Errorf("no reply from %s after %v, %w", whom,
 					time.Since(first).Round(time.Millisecond), errAskingAgain))
 			}
 			if calls > 0 {
@@ -94,8 +94,8 @@ func Ask[T any](ctx context.Context, d *Deadline, whom string, timedOut func(err
 				err = a.err
 				cut()
 				next.Reset(shortestCall)
-			case timedOut != nil && errors.Is(a.err, context.DeadlineExceeded):
-				timedOut(a.err) // which says more than that there was no reply
+			case late != nil && errors.Is(a.err, context.DeadlineExceeded):
+				late(a.err) // which says more than that there was no reply
 			}
 		}
 	}

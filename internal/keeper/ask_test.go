@@ -68,7 +68,7 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 		d, began := keeper.RenewDeadline(every, ttl), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		call := func(ctx context.Context) (int, error) {
+		got, err := keeper.Ask(ctx, &d, "it", func(error) { lates++ }, func(ctx context.Context) (int, error) {
 			mu.Lock()
 			n, underWay = n+1, underWay+1
 			most = max(most, underWay)
@@ -89,8 +89,7 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 				return 0, coordtest.ErrUnreachable
 			}
 			return me, nil
-		}
-		got, err := keeper.Ask(ctx, &d, "it", func(error) { lates++ }, call)
+		})
 		took := time.Since(began)
 		synctest.Wait()
 		if got != c.want || (err != nil) != c.fails || took > c.took+time.Millisecond {

@@ -55,7 +55,7 @@ func (k *Keeper) awaitRenewal() {
 	for k.renewal != nil {
 		select {
 		case a := <-k.answers:
-			if a.of != k.renewal || a.open {
+			if a.of != k.renewal || a.late {
 				continue
 			}
 			if k.renewal = nil; a.failed(k.cfg.Request.LastTick) == nil {

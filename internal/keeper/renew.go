@@ -20,7 +20,7 @@ type renewal struct {
 // reply is what a renewal says: how it has ended, or why there is no answer yet.
 type reply struct {
 	of      *renewal
-	open    bool        // there is no answer yet
+	late    bool        // there is no answer yet
 	old     coord.Grant // the grant that was to be renewed
 	g       coord.Grant
 	err     error
@@ -50,10 +50,10 @@ func (k *Keeper) renew() {
 		case <-ctx.Done():
 		}
 	}
-	timedOut := func(err error) { tell(reply{open: true, err: err}) }
+	late := func(err error) { tell(reply{late: true, err: err}) }
 	k.background.Go(func() {
 		defer cut()
-		a, err := Ask(ctx, &d, k.whom, timedOut, func(ctx context.Context) (a reply, err error) {
+		a, err := Ask(ctx, &d, k.whom, late, func(ctx context.Context) (a reply, err error) {
 			a.began, a.until = time.Now(), k.until(k.now())
 			a.g, err = k.cfg.Coordinator.Renew(ctx, g, a.until)
 			k.report(coord.CallRenew, g.WorkerID, time.Since(a.began), err)
@@ -77,9 +77,9 @@ func (k *Keeper) answered(a reply) {
 	switch {
 	case a.of != k.renewal:
 		return // it was ended
-	case a.open && k.outage.cause != nil && errors.Is(a.err, errAskingAgain):
+	case a.late && k.outage.cause != nil && errors.Is(a.err, errAskingAgain):
 		return // what was said before tells more
-	case a.open:
+	case a.late:
 		k.failed(a.err)
 		return
 	}

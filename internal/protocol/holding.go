@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // turns is how often a renewal or release looks again after it found something changed.
@@ -22,12 +24,13 @@ type holding struct {
 	g       coord.Grant
 	next    coord.Grant // that g becomes when it is resumed; its token is empty: it is not
 	t       *tenant
-	s       Session // of the last turn
-	known   *View   // that came with the grant, or was seen since; nil: none
-	extent  *extent // of the grant; nil: not known
-	unseen  bool    // it has come without a view, and no survey was made since
-	v       *View   // what is stored, as far as is known; nil: look
-	attempt error   // of a release that may have been done
+	s       Session       // of the last turn
+	known   *View         // that came with the grant, or was seen since; nil: none
+	extent  *extent       // of the grant; nil: not known
+	unseen  bool          // it has come without a view, and no survey was made since
+	v       *View         // what is stored, as far as is known; nil: look
+	took    time.Duration // to look; 0: there was no need to
+	attempt error         // of a release that may have been done
 	refused refusals
 }
 
@@ -146,16 +149,19 @@ func (h *holding) once(ctx context.Context,
 
 // lookAgain reads what is stored.
 func (h *holding) lookAgain(ctx context.Context) (err error) {
+	began := lifetime.Now()
 	if h.v, err = h.look(ctx, h.s, h.g.WorkerID, h.g.Token, h.known); err != nil && h.attempt != nil {
 		err = unclear(h.attempt, err)
 	}
+	h.took = lifetime.Since(began)
 	return err
 }
 
 // again takes note of what a change was refused for. The next turn looks, if that is not
 // known. The error is that of something else that has changed what is stored.
 func (h *holding) again(change Change, out Outcome) error {
-	h.v = out.Now
+	//mutant:look-refused
+	h.v, h.took = out.Now, 0 // this was no look: what it shows need not be confirmed
 	return h.refused.damage(change, out, -1)
 }
 

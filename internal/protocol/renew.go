@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // renewal is one call of Renew or Resume.
@@ -72,10 +73,26 @@ func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, tok
 	return out, err
 }
 
+// suffices reports whether there is no time for as much again as looking took, and what
+// is stored does for now: a renewal was done of which the holder did not learn, and the window
+// goes on without a gap.
+func (r *renewal) suffices(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	slot := r.v.Slot.Record
+	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token &&
+		r.s.Holds(r.v) &&
+		slot.NotAfter > r.g.NotAfter && max(slot.NotBefore, r.v.Meta.Record.Floor) <= r.g.NotAfter
+}
+
 // turn makes the change, and looks what happened if that is not clear.
 func (r *renewal) turn(ctx context.Context) (bool, error) {
 	if err := r.checkResumed(); err != nil {
 		return false, err
+	}
+	if r.suffices(ctx) {
+		r.from, r.floored = r.g.NotBefore, false
+		r.adopt(r.t, r.v, r.extent)
+		return true, nil
 	}
 	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until),
 		r.now(), r.s.Holds(r.v))
