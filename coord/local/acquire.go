@@ -56,7 +56,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 	}
 	if err != nil && end > 0 && end < req.Now {
 		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is "+
-			"needed, %s: %w", c.path, when(req, end+1), c.backEnd(), err)
+			"needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
 }
@@ -168,7 +168,7 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request,
 	req.Surviving = c.survives()
 	c.unlocked(func() {
 		d := keeper.RenewDeadline(min(req.TTL/3, longestAsk), req.TTL)
-		g, err = keeper.Ask(ctx, &d, c.backEnd(), nil, func(ctx context.Context) (coord.Grant, error) {
+		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) {
 			return c.remote.Acquire(ctx, fresh(req, lifetime.Since(entered)))
 		})
 	})

@@ -94,9 +94,6 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	return l, nil
 }
 
-// backEnd names the back end, for errors.
-func (c *Coordinator) backEnd() string { return cmp.Or(c.place, "the back end of the URL") }
-
 // survives reports whether a grant in the file is gone on with after a crash, so that it may have
 // a longer window than the driver has by itself.
 func (c *Coordinator) survives() bool { return c.place != "" && c.sys.home().Boot != "" }

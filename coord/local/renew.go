@@ -98,7 +98,7 @@ func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 	}
 	if !c.life.Spawn(func() {
 		defer close(ended)
-		x, err := keeper.Ask(h.life, &h.deadline, c.backEnd(), failed,
+		x, err := keeper.Ask(h.life, &h.deadline, failed,
 			func(ctx context.Context) (x extension, err error) {
 				c.mu.Lock()
 				defer c.unlock()

@@ -78,7 +78,7 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 // of req: what one of them has reached is there for the next. It may run beside the loop.
 func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)) acquired {
 	d := k.acquisitions
-	a, err := Ask(ctx, &d, k.whom, onRetry, func(ctx context.Context) (acquired, error) {
+	a, err := Ask(ctx, &d, onRetry, func(ctx context.Context) (acquired, error) {
 		began, now, req := time.Now(), k.now(), req
 		req.Now, req.Until, req.OpenBy = now, k.until(now), now
 		g, err := k.cfg.Coordinator.Acquire(ctx, req)
@@ -130,7 +130,7 @@ func (k *Keeper) open(t Term, asked int64) error {
 
 // adopt makes g the grant that is kept from now on.
 func (k *Keeper) adopt(g coord.Grant, asked int64) {
-	k.dropRenewal()
+	k.dropAll()
 	k.leased.Store(true)
 	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
 	// The window was chosen for the time at which it was asked for. A clock that

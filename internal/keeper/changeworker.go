@@ -61,13 +61,13 @@ func (k *Keeper) healInVain() {
 // same one, so the pauses grow, but not past the time at which it would help.
 func (k *Keeper) postpone(g coord.Grant) {
 	opens := k.timeOf(g.NotBefore - k.cfg.Limit)
-	first := k.heals.pause == 0
+	first := k.unopened.pause == 0
 	if first {
 		k.log.Warn("the clock stepped back and the window of the other worker ID that is to be had "+
 			"opens later, looking for a better one",
 			"worker_id", k.grant.WorkerID, "other_worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
 	}
-	k.healAt = earlier(time.Now().Add(k.heals.next()), time.Now().Add(opens.Sub(k.timeOf(k.now()))))
+	k.healAt = earlier(time.Now().Add(k.unopened.next()), time.Now().Add(opens.Sub(k.timeOf(k.now()))))
 	k.tidy(g, g.NotBefore, !first) // nothing was stamped under it
 }
 
@@ -81,8 +81,14 @@ func (k *Keeper) change(g coord.Grant, asked int64) {
 		return
 	}
 	k.adopt(g, asked)
-	k.heals.reset()
+	k.healed()
 	k.log.Info("the clock stepped back, going on with another worker ID", "old_worker_id",
 		old.WorkerID, "worker_id", g.WorkerID)
 	k.tidy(old, last, false)
+}
+
+// healed notes that the clock is no longer behind the term in use.
+func (k *Keeper) healed() {
+	k.heals.reset()
+	k.unopened.reset()
 }

@@ -64,7 +64,7 @@ func TestStepBackWithoutAFreeWorkerIDWaitsForTheClock(t *testing.T) {
 			t.Errorf("%d IDs were stamped while the clock was behind", got)
 		}
 		pass(1200 * time.Millisecond)
-		r.made(coordtest.Acquire, 1, 5, 12) // pauses that grow to the TTL
+		r.paced(coordtest.Acquire, 1, 29, time.Second)
 		before := r.fake.Count(coordtest.Acquire)
 		r.serves(time.Minute)
 		r.made(coordtest.Acquire, before, 0, 0) // the clock has caught up

@@ -1,9 +1,6 @@
 package keeper
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 const (
 	// longestCall bounds the first deadline of a renewal or release, shortestCall all
@@ -24,12 +21,11 @@ const (
 // An error that comes back early, from a refused connection for example, says nothing
 // about how long a reply takes, and changes nothing.
 type Deadline struct {
-	base time.Duration        // the shortest one, and the first
-	most time.Duration        // the longest one that time-outs lead to
-	ttl  time.Duration        // the longest one that a slow success leads to
-	wait time.Duration        // the next one
-	took time.Duration        // the latency of the last success
-	left func() time.Duration // how much is left of the window; nil: that does not matter
+	base time.Duration // the shortest one, and the first
+	most time.Duration // the longest one that time-outs lead to
+	ttl  time.Duration // the longest one that a slow success leads to
+	wait time.Duration // the next one
+	took time.Duration // the latency of the last success
 }
 
 // newDeadline returns a deadline that begins at base.
@@ -68,15 +64,13 @@ func (d *Deadline) met(took time.Duration) {
 	d.took, d.wait = took, max(min(3*took, d.ttl), d.base)
 }
 
-// next returns the next deadline, cut at random, up to a half, so that many who began together do
-// not come back together. It is at most half of what is left of the window, so that one more
-// attempt can still succeed inside it, but not less than an ordinary call takes.
-func (d *Deadline) next() time.Duration {
-	wait := d.wait
-	if d.left != nil {
-		if left := d.left(); left > 0 { // after its end there is nothing to be saved by a hurry
-			wait = min(wait, max(left/2, d.base))
-		}
+// within returns the next deadline if so much is left of the window: at most half of
+// that, so that one more attempt can still succeed inside the window. It is not cut
+// below what an ordinary call takes, because then no attempt would succeed at all.
+// After the window's end there is nothing to be saved by a hurry.
+func (d *Deadline) within(left time.Duration) time.Duration {
+	if left <= 0 {
+		return d.wait
 	}
-	return max(wait-rand.N(wait/2+1), d.took*5/4, shortestCall)
+	return min(d.wait, max(left/2, d.took*3/2, d.base))
 }

@@ -35,6 +35,25 @@ func TestDeadlineFollowsTimeOutsAndLatency(t *testing.T) {
 	want("a success after 7s", ttl)
 }
 
+func TestDeadlineLeavesTimeForAnotherAttempt(t *testing.T) {
+	for _, tt := range []struct{ took, left, want time.Duration }{
+		{3, 30, 9},   // much is left
+		{3, 12, 6},   // half of it
+		{3, 6, 4},    // but more than the call takes
+		{0, 12, 1},   // the base
+		{20, 60, 15}, // the longest of all
+		{4, 0, 12},   // the window is over
+	} {
+		d := newDeadline(time.Second, 5*time.Second, 15*time.Second)
+		d.met(tt.took * time.Second)
+		got := d.within(tt.left * time.Second).Truncate(time.Second)
+		if got != tt.want*time.Second {
+			t.Errorf("with a latency of %ds and %ds left of the window the deadline is %v, want %ds",
+				tt.took, tt.left, got, tt.want)
+		}
+	}
+}
+
 func TestDeadlinesOfShortLeases(t *testing.T) {
 	for _, tt := range []struct{ every, ttl, renew, acquire time.Duration }{
 		{5 * time.Second, 15 * time.Second, longestCall, longestAcquire},

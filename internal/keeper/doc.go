@@ -40,9 +40,9 @@
 // answered with a pause, which begins short and grows to a second.
 //
 // The keeper cannot tell a slow coordinator, for which it must wait, from a dead
-// connection, on which waiting is in vain. So the first call may take as long as the
+// connection, on which waiting is in vain. So the first renewal may take as long as the
 // TTL, and when the deadline passes without a reply, a second one is made beside it,
-// which is cut off at the next deadline, see [Ask]. The loop goes on meanwhile. What holds:
+// which is cut off at the next deadline. The loop goes on meanwhile. What holds:
 //
 //   - A coordinator whose replies take less than the TTL, and less than what is left of
 //     the window when it is asked, serves without a gap. In the steady state there is one
@@ -57,7 +57,8 @@
 //   - While the window lasts, a deadline takes at most half of what is left of it, as long
 //     as that is enough for an ordinary reply: so one more attempt fits in.
 //
-// Acquisitions have the same rule. All calls of one have the same token: what one of
+// Acquisitions have the same rule, see [Ask]: the first call may take as long as the TTL, and
+// another one is made beside it whenever a deadline passes, with the same token: what one of
 // them has reached is there for the next. The deadlines are cut at random, up to a half, so
 // that a thousand processes that were started together do not come back together. A release
 // is tried for as long as a few calls take, at most a TTL, or until

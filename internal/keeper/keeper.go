@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -86,18 +85,20 @@ type Keeper struct {
 	urgedAt  time.Time // when it renewed ahead of time
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
-	heals    backoff   // between attempts to heal that did not help
+	heals    backoff   // between failed attempts to heal
+	unopened backoff   // between worker IDs that do not heal, because they open in the future
 	outage   outage    // why the window does not grow, as far as the log has it
 	without  time.Time // since when there has been no worker ID
 	told     bool      // the log says that one is waited for
 	giveUp   time.Time // when Start ends in vain; zero: it does not, or it is over
 	bound    time.Time // when Start's context ends; zero likewise
 
-	whom         string         // the coordinator, as errors name it
 	replies      Deadline       // of renewals and releases
 	acquisitions Deadline       // of acquisitions
-	renewal      *renewal       // under way; nil: none is
-	answers      chan reply     // what renewals say
+	calls        []*renewal     // under way, at most two
+	answers      chan reply     // to those
+	unanswered   bool           // the last renewal that was begun has no reply yet
+	renewing     atomic.Int64   // calls of Renew that have not returned, those that were given up too
 	healing      func()         // ends an attempt to heal that is under way; nil: none is
 	healings     chan acquired  // the result of that
 	background   sync.WaitGroup // calls that the loop does not wait for
@@ -111,12 +112,12 @@ func New(cfg Config) *Keeper {
 	k := &Keeper{
 		cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
 		healings: make(chan acquired, 1),
-		whom:     cmp.Or(coord.Describe(cfg.Coordinator).Place, "the coordinator"),
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
-	k.heals = backoff{least: firstSpread, most: max(cfg.Lease.TTL, firstSpread)}
+	k.heals = newBackoff(cfg.Lease.RenewEvery)
+	k.unopened = backoff{least: firstSpread, most: max(cfg.Lease.TTL, firstSpread)}
 	k.replies = RenewDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
 	k.acquisitions = acquireDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
 	return k

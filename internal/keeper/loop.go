@@ -66,13 +66,13 @@ func (k *Keeper) await(poked *time.Time) {
 		*poked = time.Now()
 		// The window ended although the last renewal was fine: the machine was
 		// suspended, or its clock stepped forward. There is no reason to wait.
-		if k.ended(k.now()) && k.retries.pause == 0 {
+		if k.ended(k.now()) && k.retries.pause == 0 && len(k.calls) == 0 {
 			k.urge()
 		}
 	case <-ring:
 	case <-timer.C:
 		if !time.Now().Before(k.renewAt) {
-			k.renew()
+			k.renewNext()
 		}
 	}
 	k.look()
@@ -81,9 +81,6 @@ func (k *Keeper) await(poked *time.Time) {
 // urge renews ahead of time, but not twice within a moment: whoever asks for it may
 // go on asking, because the renewal did not help.
 func (k *Keeper) urge() {
-	if k.renewal != nil {
-		return
-	}
 	if again := k.urgedAt.Add(longestPause); time.Now().Before(again) {
 		k.renewAt = earlier(k.renewAt, again)
 		return
@@ -99,7 +96,7 @@ func (k *Keeper) look() {
 		}
 		switch {
 		case !k.rolledBack():
-			k.heals.reset()
+			k.healed()
 		case k.healing == nil && !time.Now().Before(k.healAt):
 			k.changeWorker()
 		}

@@ -19,7 +19,7 @@ func (k *Keeper) finish() {
 	if !k.held { //mutant:start-closed
 		return
 	}
-	k.awaitRenewal()
+	k.awaitCalls()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
 	last := k.cfg.Gate.Shut(errStopped) //mutant:trim-open
@@ -47,24 +47,22 @@ func (k *Keeper) awaitHealing() {
 	}
 }
 
-// awaitRenewal lets a renewal that is under way end, for a moment: some clients give
+// awaitCalls lets the renewals that are under way end, for a moment: some clients give
 // up a connection together with a call, and the release needs it.
-func (k *Keeper) awaitRenewal() {
+func (k *Keeper) awaitCalls() {
 	moment := time.NewTimer(k.replies.base)
 	defer moment.Stop()
-	for k.renewal != nil {
+	for len(k.calls) > 0 {
 		select {
 		case a := <-k.answers:
-			if a.of != k.renewal || a.late {
-				continue
-			}
-			if k.renewal = nil; a.failed(k.cfg.Request.LastTick) == nil {
+			k.drop(a.of)
+			if a.err == nil && checkRenewal(a.old, a.g, k.cfg.Request.LastTick) == nil {
 				k.grant = a.g
 			}
 		case <-moment.C:
-			k.dropRenewal()
+			k.dropAll()
 		case <-k.hurry.Done():
-			k.dropRenewal()
+			k.dropAll()
 		}
 	}
 }

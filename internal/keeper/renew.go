@@ -1,110 +1,175 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
-// renewal is a renewal that is under way: a run of [Ask], with one call or several.
+// renewal is a call of Renew that is under way.
 type renewal struct {
-	began time.Time
-	cut   context.CancelFunc // ends it; what it says is dropped
+	began   time.Time
+	until   int64              // the end of the window that it asks for
+	patient bool               // it may take as long as the TTL
+	cut     context.CancelFunc // ends it; its reply is dropped
 }
 
-// reply is what a renewal says: how it has ended, or why there is no answer yet.
+// reply is the result of a renewal.
 type reply struct {
-	of      *renewal
-	late    bool        // there is no answer yet
-	old     coord.Grant // the grant that was to be renewed
-	g       coord.Grant
-	err     error
-	until   int64     // the end of the window that was asked for
-	began   time.Time // when that was
-	replies Deadline  // of the next renewal
+	of       *renewal
+	old      coord.Grant // the grant that was to be renewed
+	g        coord.Grant
+	err      error
+	took     time.Duration
+	timedOut bool // its deadline has passed
 }
 
-// failed returns why a renewal has failed.
-func (a *reply) failed(lastTick int64) error {
-	if a.err != nil {
-		return a.err
-	}
-	return checkRenewal(a.old, a.g, lastTick)
-}
+const (
+	// deafCalls is how many calls may go on that were given up, and deafPause how much later the
+	// next one is made for each one more: a coordinator of a user's own may ignore the end of a
+	// context, and would be asked by ever more goroutines.
+	deafCalls = 8
+	deafPause = 10 * time.Second
+)
 
-// renew begins a renewal and returns at once; what becomes of it goes to the loop.
+// renew begins a renewal and returns at once; the reply goes to the loop.
+//
+// The first call may take as long as the TTL. If its deadline passes without a reply,
+// it is left alone and another one is made beside it, on which a shorter deadline
+// lies: a coordinator that is slow answers the first, and one that has lost the first
+// answers the second. So at most two are under way, and whichever succeeds first
+// counts.
 func (k *Keeper) renew() {
-	ctx, cut := context.WithCancel(k.hurry)
-	r, g, d := &renewal{time.Now(), cut}, k.grant, k.replies
-	d.left = func() time.Duration { return k.left(g) }
-	k.renewal, k.renewAt = r, r.began.Add(math.MaxInt64) // until it has ended
-	tell := func(a reply) {
-		a.of, a.old, a.replies = r, g, d
-		select {
-		case k.answers <- a:
-		case <-ctx.Done():
+	// Many holders may have waited for the same coordinator.
+	wait := max(jitter(k.replies.within(k.left())), k.replies.base) //mutant:dead-link
+	r := &renewal{began: time.Now(), until: k.until(k.now()), patient: true}
+	for _, c := range slices.Clone(k.calls) {
+		if c.patient {
+			r.patient, r.until = false, k.again(c.until, r.until)
+		} else {
+			k.drop(c)
 		}
 	}
-	late := func(err error) { tell(reply{late: true, err: err}) }
+	limit := wait
+	if r.patient {
+		limit = k.replies.ttl
+	}
+	own, cut := context.WithCancel(k.hurry)
+	ctx, cancel := context.WithTimeout(own, limit)
+	r.cut = cut
+	// A moment later, so that the error of a call whose deadline has passed is known.
+	k.calls, k.unanswered, k.renewAt = append(k.calls, r), true, r.began.Add(wait+shortestPause)
+	deaf := int(k.renewing.Add(1)) - len(k.calls)
+	k.renewAt = k.renewAt.Add(time.Duration(max(deaf-deafCalls, 0)) * deafPause)
+	g := k.grant
 	k.background.Go(func() {
 		defer cut()
-		a, err := Ask(ctx, &d, k.whom, late, func(ctx context.Context) (a reply, err error) {
-			a.began, a.until = time.Now(), k.until(k.now())
-			a.g, err = k.cfg.Coordinator.Renew(ctx, g, a.until)
-			k.report(coord.CallRenew, g.WorkerID, time.Since(a.began), err)
-			return a, err
-		})
-		a.err = err
-		tell(a)
+		defer cancel()
+		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
+		k.renewing.Add(-1)
+		timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		took := time.Since(r.began)
+		// after the answer, so that a listener delays nothing
+		defer k.report(coord.CallRenew, g.WorkerID, took, err)
+		select {
+		case k.answers <- reply{
+			of: r, old: g, g: next, err: err, took: time.Since(r.began),
+			timedOut: timedOut,
+		}:
+		case <-own.Done():
+		}
 	})
 }
 
-// dropRenewal ends a renewal that is under way.
-func (k *Keeper) dropRenewal() {
-	if k.renewal != nil {
-		k.renewal.cut()
-		k.renewal = nil
+// again returns what to ask for beside a call that asks for the tick first: the same,
+// so that a coordinator which is merely slow has nothing more to store, unless too much
+// of that has passed. A call made now would ask for the tick now.
+func (k *Keeper) again(first, now int64) int64 {
+	if now-first > k.cfg.Horizon/2 {
+		return now
 	}
+	return min(first, now)
 }
 
-// answered acts on what a renewal says.
-func (k *Keeper) answered(a reply) {
-	switch {
-	case a.of != k.renewal:
-		return // it was ended
-	case a.late && k.outage.cause != nil && errors.Is(a.err, errAskingAgain):
-		return // what was said before tells more
-	case a.late:
-		k.failed(a.err)
-		return
+// renewNext is what the loop does when it is time for another renewal: because the
+// interval or a pause is over, or because the last one was not answered in time.
+func (k *Keeper) renewNext() {
+	if k.unanswered {
+		if k.outage.cause == nil && len(k.calls) > 0 {
+			silence := time.Since(k.calls[len(k.calls)-1].began).Round(time.Millisecond)
+			k.failed(fmt.Errorf("no reply from %s after %v, asking again: %w", k.whom(), silence,
+				context.DeadlineExceeded))
+		}
+		k.replies.missed()
 	}
-	k.renewal, k.replies = nil, a.replies
-	switch err := a.failed(k.cfg.Request.LastTick); {
+	k.renew()
+}
+
+// whom names the coordinator.
+func (k *Keeper) whom() string {
+	return cmp.Or(coord.Describe(k.cfg.Coordinator).Place, "the coordinator")
+}
+
+// drop ends a renewal and reports whether it was under way still.
+func (k *Keeper) drop(r *renewal) bool {
+	i := slices.Index(k.calls, r)
+	if i < 0 {
+		return false
+	}
+	r.cut()
+	k.calls = slices.Delete(k.calls, i, i+1)
+	return true
+}
+
+// dropAll ends all renewals that are under way.
+func (k *Keeper) dropAll() {
+	for len(k.calls) > 0 {
+		k.drop(k.calls[0])
+	}
+	k.unanswered = false
+}
+
+// answered acts on the reply to a renewal.
+func (k *Keeper) answered(a reply) {
+	if !k.drop(a.of) {
+		return // another one was answered before it
+	}
+	err := a.err
+	if err == nil {
+		err = checkRenewal(a.old, a.g, k.cfg.Request.LastTick)
+	}
+	switch {
 	case err == nil:
+		k.dropAll()
+		k.replies.met(a.took)
 		k.retries.reset()
 		k.extended(a.g)
-		k.renewAt = a.began.Add(jitter(k.cfg.Lease.RenewEvery))
-		k.explainRenewed(a.until)
+		k.renewAt = a.of.began.Add(jitter(k.cfg.Lease.RenewEvery))
+		k.explainRenewed(a.of)
 		k.watch()
 	case errors.Is(err, coord.ErrLeaseLost): //mutant:unknown-lost
 		k.lose(err)
+	case a.timedOut:
+		k.failed(err) // when to ask again is settled: a deadline has passed
 	default:
+		k.unanswered = false
 		k.failed(err)
-		// A renewal that took longer than the pause was pause enough.
+		// A call that took longer than the pause was pause enough.
 		k.renewAt = later(a.of.began.Add(k.pauseAfter(err)), time.Now().Add(shortestPause))
 	}
 }
 
-// explainRenewed says what a renewal that succeeded, and asked for a tick, means for the window.
-func (k *Keeper) explainRenewed(until int64) {
+// explainRenewed says what a renewal that succeeded means for the window.
+func (k *Keeper) explainRenewed(r *renewal) {
 	k.cfg.Gate.Explain(nil)
 	why, now := ErrBehind, k.now()
-	if until < now { //mutant:late-reply
+	if r.until < now { //mutant:late-reply
 		why = ErrLate
 	}
 	switch {
@@ -116,7 +181,7 @@ func (k *Keeper) explainRenewed(until int64) {
 	}
 }
 
-// pauseAfter returns the pause after a renewal that failed with err.
+// pauseAfter returns the pause after a renewal that failed with err before its deadline.
 // In a quarantine it is the renewal interval, until the floor is within the reach of a
 // renewal: nobody but an operator shortens a quarantine, and it may last for hours.
 func (k *Keeper) pauseAfter(err error) time.Duration {
@@ -135,9 +200,10 @@ func (k *Keeper) failed(err error) {
 	k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
 }
 
-// left is how much is left of the window of a grant, not more than an hour: nobody waits longer.
-func (k *Keeper) left(g coord.Grant) time.Duration {
-	end := k.cfg.Request.Scale.Micro(g.NotAfter + 1)
+// left is how much is left of the window that the last renewal gave: until the end of
+// the piece held back, if there is one. Not more than an hour: nobody waits longer.
+func (k *Keeper) left() time.Duration {
+	end := k.cfg.Request.Scale.Micro(k.grant.NotAfter + 1)
 	left := min(end-clock.Fresh(k.cfg.Clock), time.Hour.Microseconds())
 	return time.Duration(max(left, 0)) * time.Microsecond
 }
@@ -147,7 +213,7 @@ func (k *Keeper) lose(err error) {
 	last := k.cfg.Gate.Shut(err) //mutant:gate-after-loss
 	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id",
 		k.timeOf(last), "error", err)
-	k.dropRenewal()
+	k.dropAll()
 	k.leased.Store(false)
 	k.held, k.pieces, k.lost = false, nil, nil
 	k.without = time.Now()

@@ -38,6 +38,7 @@ type line struct {
 
 	mu sync.Mutex
 	taps
+	underWay, most int // renewals under way together, now and at most
 }
 
 // taps are what a test does to a line.
@@ -100,6 +101,11 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 	if err != nil {
 		return coord.Grant{}, err
 	}
+	l.set(func(l *line) {
+		l.underWay++
+		l.most = max(l.most, l.underWay)
+	})
+	defer l.set(func(l *line) { l.underWay-- })
 	g, err := l.FakeClient.Renew(ctx, old, until)
 	if failed := now.delay(ctx, coordtest.Renew); failed != nil {
 		return coord.Grant{}, failed

@@ -54,6 +54,74 @@ func TestSlowCoordinatorServesWithoutAGap(t *testing.T) {
 	})
 }
 
+func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.slowly(16 * time.Second) // longer than any call may take
+		within(t, 2*every, "two renewals are under way", func() (two bool) {
+			r.line.set(func(l *line) { two = l.underWay == 2 })
+			return two
+		})
+		r.fake.Expire(0) // a hint makes one more
+		pass(5 * time.Minute)
+		r.line.set(func(l *line) {
+			if l.most != 2 {
+				t.Errorf("%d renewals were under way together, want 2", l.most)
+			}
+		})
+	})
+}
+
+func TestOneReplyOfTwoCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.fake.DelayReplies(coordtest.Renew, 2*time.Second, 1)
+		r.fake.DelayReplies(coordtest.Renew, 3*time.Second, 1)
+		within(t, every, "a renewal is under way",
+			func() bool { return r.fake.Count(coordtest.Renew) == 1 })
+		end := r.gate.at().notAfter
+		pass(1900 * time.Millisecond)
+		r.made(coordtest.Renew, 0, 2, 2)
+		if got := r.gate.at().notAfter; got != end {
+			t.Errorf("the window ends at %d before the first reply, it was %d", got, end)
+		}
+		pass(100 * time.Millisecond)
+		first := r.calls(coordtest.Renew, 0)[0]
+		r.line.set(func(l *line) {
+			if got := r.gate.at().notAfter; l.underWay != 0 || got < first.Until {
+				t.Errorf("after the first reply %d renewals are under way, and the window ends at %d, asked "+
+					"for was %d",
+					l.underWay, got, first.Until)
+			}
+		})
+		pass(2500 * time.Millisecond) // the second reply, if anybody waited for it
+		r.made(coordtest.Renew, 0, 2, 3)
+		r.because(nil)
+	})
+}
+
+// A coordinator that is merely slow has nothing more to store for a second call. What
+// is asked for is worth having all the same.
+func TestSecondRenewalAsksForTheSame(t *testing.T) {
+	const short = 3 * time.Second
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1, lease(ttl, short))
+		r.fake.Outage(true)
+		pass(20 * time.Second)
+		r.made(coordtest.Renew, 0, 10, 100)
+		calls := r.calls(coordtest.Renew, 0)
+		if calls[1].Until != calls[0].Until {
+			t.Errorf("the second call asked for %d, the first for %d", calls[1].Until, calls[0].Until)
+		}
+		for i, c := range calls {
+			left := time.Duration(c.Until-scale.Tick(c.At.UnixMicro())) * time.Millisecond
+			if left < short/2 || left > short {
+				t.Errorf("call %d asked for a window of %v", i, left)
+			}
+		}
+	})
+}
+
 // While a renewal is under way, the loop goes on: a piece that is due is not held up.
 func TestPieceIsUsedWhileARenewalIsUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -124,7 +192,7 @@ func TestSilenceIsExplained(t *testing.T) {
 		within(t, every+2*time.Second, "the silence is explained",
 			func() bool { return r.gate.reason() != nil })
 		why := r.gate.reason()
-		if !strings.HasPrefix(why.Error(), "renewal failed: no reply from the coordinator after ") {
+		if !strings.HasPrefix(why.Error(), "renewal failed: no reply from the coordinator after 1.") {
 			t.Errorf("the reason is %q", why)
 		}
 		pass(every)
