@@ -79,9 +79,8 @@ func (o operated) longWindows(horizon time.Duration) {
 	}
 	// A clock that is right has pushed it there: it is granted again, above its window.
 	o.release(crashed, crashed.NotAfter)
-	o.wantAfter(o.acquire(), crashed,
-		long.Until)
+	o.wantAfter(o.acquire(), crashed, long.Until)
 	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
-		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
+		o.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
 	}
 }

@@ -376,6 +376,35 @@ func TestPieceThatWasNotGiven(t *testing.T) {
 	})
 }
 
+// TestPieceThatWasNotGivenInAnOutage: as TestPieceThatWasNotGiven, and the back end goes away before
+// the keeper asks again. It is given both pieces, one after the other.
+func TestPieceThatWasNotGivenInAnOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		p.mu.Lock()
+		h := p.find(g)
+		first := piece{g.NotAfter + 1000, g.NotAfter + 2000}
+		h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
+		x := extension{h.remote, h.remote}
+		x.base.NotBefore, x.base.NotAfter = first.From, first.To
+		x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+600_000
+		h.adopt(x)
+		p.unlock()
+		r.away.Store(true)
+		time.Sleep(34 * time.Second)
+		var err error
+		for range 3 {
+			if g, err = p.extend(g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if g.NotBefore != x.g.NotBefore || g.NotAfter <= tickNow() {
+			t.Errorf("%v was granted; given is %v at %d", x.g, g, tickNow())
+		}
+	})
+}
+
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both
 // have its grant. Two generators of a process have two worker IDs.
 func TestAtOnce(t *testing.T) {
