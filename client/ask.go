@@ -31,15 +31,20 @@ const (
 	confirmTime = 30 * time.Second
 )
 
-// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on.
+// ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on,
+// and one that does not answer soon until it does: twice as many may take it twice as long, and
+// longer than a request may.
 func (c *Client) ask(e *endpoint) (*batch, error) {
 	count := c.count
+	if !e.quick {
+		count = min(count, c.o.Prefetch)
+	}
 	if e.most > 0 {
 		count = min(count, e.most)
 	}
 	b, err := c.askFor(e, count)
 	for most := count / 2; most >= firstPrefetch; most /= 2 {
-		if r, ok := errors.AsType[*refusal](err); !ok || !r.bad {
+		if _, bad := errors.AsType[badRequest](err); !bad {
 			break
 		}
 		if b, err = c.askFor(e, most); err == nil { // otherwise it is not the count that is bad
@@ -54,12 +59,14 @@ func (c *Client) ask(e *endpoint) (*batch, error) {
 func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(c.life, requestTime)
 	defer cancel()
-	asked := c.clock.UnixMicro()
+	//nolint:forbidigo // how long a server takes is no matter of IDs
+	asked, wall := time.Now(), c.clock.UnixMicro()
 	body, err := c.call(ctx, e.url, count)
+	e.quick = err == nil && time.Since(asked) <= quickTime //nolint:forbidigo // the same
 	if err != nil {
 		return nil, err
 	}
-	if took := c.clock.UnixMicro() - asked; took > requestTime.Microseconds() {
+	if took := c.clock.UnixMicro() - wall; took > requestTime.Microseconds() {
 		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs "+
 			"are too old", time.Duration(took)*time.Microsecond)
 	}
@@ -148,26 +155,25 @@ func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error
 		return nil, fmt.Errorf("%w: %s: it redirects to %.200q, which is not followed, so that no token "+
 			"goes where it is not meant to; name the server itself", ErrRefused, resp.Status, target(resp))
 	case resp.StatusCode == http.StatusBadRequest:
-		err := fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))
-		return nil, &refusal{error: err, bad: true}
+		return nil, badRequest{fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))}
 	case passes(resp.StatusCode):
-		n, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31) // 0: it does not say
-		return nil, &refusal{
-			error: fmt.Errorf("%s: %s", resp.Status, reason(body)), wait: time.Duration(n) * time.Second,
+		err := fmt.Errorf("%s: %s", resp.Status, reason(body))
+		if n, bad := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); bad == nil {
+			err = later{err, time.Duration(n) * time.Second}
 		}
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))
 }
 
-// refusal is an error that a server has answered with.
-type refusal struct {
+// later is an error of a server that has said when to ask it again.
+type later struct {
 	error
-	bad  bool          // it allows no such request, as for so many IDs
-	wait time.Duration // when to ask it again; 0: it has not said
+	wait time.Duration
 }
 
 // Unwrap returns the error that it is.
-func (e *refusal) Unwrap() error { return e.error }
+func (e later) Unwrap() error { return e.error }
 
 // target returns the host that a reply redirects to; empty: it names none.
 func target(resp *http.Response) string {
@@ -177,6 +183,12 @@ func target(resp *http.Response) string {
 	}
 	return to.Host
 }
+
+// badRequest is what a server says that allows no such request, as for so many IDs.
+type badRequest struct{ error }
+
+// Unwrap returns the error that it is.
+func (e badRequest) Unwrap() error { return e.error }
 
 // passes reports whether a status may be another one soon. 499 is what Connect makes of a call that
 // was cut off.

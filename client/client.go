@@ -16,7 +16,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +40,12 @@ const (
 	// DefaultTimeout is how long Next waits.
 	DefaultTimeout = 3 * time.Second
 
-	// maxPrefetch is the largest Prefetch that makes sense.
+	// maxPrefetch is what a server can be told to allow at most.
 	maxPrefetch = 1_000_000
 	// requestTime bounds one request, so that another server has its turn.
 	requestTime = 2 * time.Second
+	// quickTime is how long a server may take for a request when it is to be asked for twice as many.
+	quickTime = requestTime / 4
 	// restTime is how long a server that has failed is not asked while another one answers.
 	restTime = 5 * time.Second
 	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first
@@ -55,6 +56,12 @@ const (
 	// firstPrefetch is what the first request asks for, and leastPrefetch what any does.
 	firstPrefetch, leastPrefetch = 64, 4
 )
+
+// turns is which server clients ask first, in turn from a random one on: many that start at a time
+// spread.
+var turns atomic.Uint32
+
+func init() { turns.Store(rand.Uint32()) }
 
 // Errors of this package.
 var (
@@ -80,7 +87,9 @@ type Options struct {
 	// Token is sent as a bearer token. Empty: none.
 	Token string
 	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for
-	// as many as were used in the last MaxAge and half as many again, and first for 64. 0: 4096.
+	// as many as were used in the last MaxAge and half as many again, and first for 64. While Prefetch
+	// IDs are used up sooner than a request is answered it asks for twice as many, where the server
+	// answers soon. 0: 4096.
 	Prefetch int
 	// MaxAge is how old an ID of the stock may become before it is dropped. 0: 1 s.
 	MaxAge time.Duration
@@ -106,7 +115,9 @@ type Client struct {
 	mu       sync.Mutex
 	stock    *batch  // in use; nil: none
 	reserve  *batch  // for when that is used up; nil: none
+	short    bool    // a stock was used up before the next one came
 	fetching bool    // IDs have been asked for
+	working  bool    // there is a goroutine that asks
 	last     *result // of the last fetch, which may be under way; nil: there was none
 	closed   bool
 	taken    int64     // how many IDs callers have had of stocks before
@@ -116,7 +127,7 @@ type Client struct {
 
 	// Only the fetch that is under way uses these.
 	count  int       // how many IDs to ask for
-	turn   int       // the server that is asked next; at first a random one, so that clients spread
+	turn   int       // the server that is asked next
 	rounds uint64    // of all servers
 	space  string    // the layout and the nonce of what is in use; empty: nothing was
 	doubt  time.Time // since when servers have said something else alone; zero: they have not
@@ -156,17 +167,25 @@ func New(urls []string, o Options) (*Client, error) {
 			host: u.Host,
 		})
 	}
-	c.turn = rand.IntN(len(c.servers)) //mutant:client-spread
+	c.turn = int(turns.Add(1) % uint32(len(c.servers))) //mutant:client-spread
 	c.life, c.cut = context.WithCancel(context.Background())
 	return c, nil
 }
 
 // resolve fills in defaults and checks the options.
 func (o *Options) resolve() error {
-	o.Generator = cmp.Or(o.Generator, "default")
-	o.Prefetch = cmp.Or(o.Prefetch, DefaultPrefetch)
-	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	if o.Generator == "" {
+		o.Generator = "default"
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = DefaultPrefetch
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
 	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
 		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and "+
 			"Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)

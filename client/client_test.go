@@ -120,6 +120,26 @@ func TestUnique(t *testing.T) {
 	}
 }
 
+// TestLostReplies: a server that fails in the middle of replies costs IDs, and no caller sees it.
+func TestLostReplies(t *testing.T) {
+	a, b := two(t)
+	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/proto")
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte{18, 1, 'l'}) // a layout
+	})
+	a.fault.Store(&cut)
+	c := newClient(t, stocks(10), a, b)
+	seen := map[core.ID]bool{}
+	for range 1000 {
+		id, err := c.Next()
+		if err != nil || seen[id] {
+			t.Fatalf("%v: %v; twice: %v", id, err, seen[id])
+		}
+		seen[id] = true
+	}
+}
+
 // TestOutage: without any server Next fails in time and says why, and has IDs again by itself.
 func TestOutage(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
@@ -136,8 +156,24 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestRefused: what does not pass by itself is said at once. The token is sent, and never shown.
+// TestRefused: what does not pass by itself is said at once.
 func TestRefused(t *testing.T) {
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
+	want := func(o client.Options, says string) {
+		t.Helper()
+		_, err := newClient(t, o, a).Next()
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+	want(client.Options{Generator: "none", Timeout: time.Minute},
+		"404 Not Found: there is no such generator; known are: default")
+	a.fault.Store(&page)
+	want(patient, "is this a server of unalike?")
+}
+
+// TestToken: the token is sent, and never shown.
+func TestToken(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	guard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret-word" {
@@ -145,25 +181,10 @@ func TestRefused(t *testing.T) {
 		}
 		http.Error(w, "no", http.StatusForbidden)
 	})
-	for _, tt := range []struct {
-		fault *http.HandlerFunc
-		o     client.Options
-		says  string
-	}{
-		{
-			nil,
-			client.Options{Generator: "none", Timeout: time.Minute},
-			"404 Not Found: there is no such generator; known are: default",
-		},
-		{&page, patient, "is this a server of unalike?"},
-		{&guard, client.Options{Token: "secret-word", Timeout: time.Minute}, "403 Forbidden: no"},
-	} {
-		a.fault.Store(tt.fault)
-		_, err := newClient(t, tt.o, a).Next()
-		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), tt.says) ||
-			strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v, want %s", err, tt.says)
-		}
+	a.fault.Store(&guard)
+	_, err := newClient(t, client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next()
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -186,15 +207,16 @@ func TestMaxAge(t *testing.T) {
 func TestClose(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	c := newClient(t, client.Options{}, a)
-	var last error
-	for _, err := range c.All(t.Context()) {
-		last = err
-		if err := errors.Join(c.Close(), c.Close()); err != nil { // twice is no mistake
+	if _, err := c.Next(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-	if !errors.Is(last, client.ErrClosed) {
-		t.Errorf("after Close: %v", last)
+		if _, err := c.Next(); !errors.Is(err, client.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
 	}
 }
 

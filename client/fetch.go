@@ -11,6 +11,7 @@ import (
 type endpoint struct {
 	url, host string
 	most      int    // it refuses to give more; 0: it has not refused
+	quick     bool   // it answered the last request within quickTime
 	said      string // its layout and nonce, as it said last; empty: not known yet
 	// until then another one is asked if there is one; zero: it had IDs when it was asked last
 	rests  time.Time
@@ -33,18 +34,31 @@ func (c *Client) fetch() {
 		return
 	}
 	c.fetching, c.count, c.last = true, c.wanted(now), &result{ended: make(chan struct{})}
-	c.running.Go(c.work)
+	if !c.working {
+		c.working = true
+		c.running.Go(c.work)
+	}
 }
 
 // wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many
-// again, within bounds. The lock is held.
+// again, within bounds. Callers who use them up sooner than a request is answered have twice as
+// many as Prefetch. The lock is held.
 func (c *Client) wanted(now time.Time) int {
 	if c.last == nil {
 		c.mark.at = now
 		return min(firstPrefetch, c.o.Prefetch)
 	}
-	//mutant:client-slow
-	return min(int(max(c.used(now)*3/2, leastPrefetch)), c.o.Prefetch)
+	count := max(c.used(now)*3/2, leastPrefetch)
+	if c.short {
+		count = max(count, firstPrefetch)
+	}
+	switch {
+	case count < int64(c.o.Prefetch): //mutant:client-slow
+		return int(count)
+	case c.short:
+		return min(2*c.o.Prefetch, maxPrefetch)
+	}
+	return c.o.Prefetch
 }
 
 // used returns how many IDs callers had in the last MaxAge, or in up to twice that time. The lock
@@ -69,33 +83,47 @@ type mark struct {
 	total, before int64
 }
 
-// work asks for IDs until there are some, or the result is final.
+// work asks for IDs until there are some, and goes on if more have been asked for by then: a new
+// goroutine would have to grow its stack again.
 func (c *Client) work() {
-	for pause := firstPause; !c.round(); pause = min(2*pause, mostPause) {
+	pause := firstPause
+	for {
+		done, again := c.round()
+		switch {
+		case again:
+			pause = firstPause
+			continue
+		case done:
+			return
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-c.life.Done():
 			timer.Stop()
 		}
+		pause = min(2*pause, mostPause)
 	}
 }
 
-// round asks all servers, and reports whether the fetch has ended.
-func (c *Client) round() (done bool) {
+// round asks all servers, and reports whether the fetch has ended, and whether another one has
+// begun.
+func (c *Client) round() (done, again bool) {
 	got, final, err := c.askAll()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last.err = err
-	if done = final || c.closed; done {
+	done = final || c.closed
+	if done {
 		c.rest(err)
 		c.fetching = false
 		close(c.last.ended)
 	}
 	if got != nil && !c.closed {
-		c.store(got)
+		c.store(got) // which may begin the next fetch
 	}
-	return done
+	c.working = !done || c.fetching
+	return done, done && c.fetching
 }
 
 // rest has the next fetch wait after one that was refused: longer after each, as nothing of that
@@ -158,8 +186,8 @@ func (c *Client) askUnless(e *endpoint) (*batch, error) {
 	}
 	now = time.Now() //nolint:forbidigo // the same
 	e.rests, e.failed = now.Add(restTime), err
-	if r, ok := errors.AsType[*refusal](err); ok {
-		e.after = now.Add(min(r.wait, mostWait))
+	if l, ok := errors.AsType[later](err); ok {
+		e.after = now.Add(min(l.wait, mostWait))
 	}
 	return nil, err
 }

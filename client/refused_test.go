@@ -71,7 +71,8 @@ func TestRedirects(t *testing.T) {
 // and then.
 func TestOneRefuses(t *testing.T) {
 	for name, fault := range map[string]*http.HandlerFunc{
-		"400": says(400), "401": says(401), "404": says(404), "a page": &page,
+		"401": says(401), "403": says(403),
+		"404": says(404), "a page": &page,
 	} {
 		a, b := two(t)
 		a.fault.Store(fault)

@@ -68,22 +68,28 @@ func (c *Client) popNext() (core.ID, bool) {
 		if id, ok := p.take(c.clock); ok {
 			return id, true
 		}
-		c.stock.at++
-		if c.clock.UnixMicro() <= p.until && c.stock.at < len(c.stock.pieces) {
+		if c.clock.UnixMicro() > p.until {
+			c.short = false
+			c.use(c.reserve) // which may be too old as well
+			continue
+		}
+		if c.stock.at++; c.stock.at < len(c.stock.pieces) {
 			c.open()
 			continue
 		}
-		c.use(c.reserve) // which may be too old as well
+		c.short = c.short || c.reserve == nil && c.o.Prefetch > 1
+		c.use(c.reserve)
 	}
 	return 0, false
 }
 
-// open gives callers the piece of the stock that is in use from now on, and asks for more IDs at
-// half of the stock. The lock is held.
+// open gives callers the piece of the stock that is in use from now on, and asks for more IDs if it
+// is time to: at half of the stock, or at once if those before were used up sooner than a request
+// was answered. The lock is held.
 func (c *Client) open() {
 	b := c.stock
 	c.piece.Store(&b.pieces[b.at])
-	if b.at > 0 && b.at == b.half {
+	if b.at == 0 && c.short || b.at > 0 && b.at == b.half {
 		c.fetch()
 	}
 }
@@ -137,6 +143,7 @@ func (c *Client) store(b *batch) {
 		c.use(b)
 		return
 	}
+	c.short = c.short && c.stock.at >= c.stock.half
 	c.reserve = b
 }
 
@@ -146,6 +153,7 @@ func (c *Client) drop(b *batch) {
 	defer c.mu.Unlock()
 	switch b {
 	case c.stock:
+		c.short = false // nobody is in a hurry
 		c.use(c.reserve)
 	case c.reserve:
 		c.reserve = nil

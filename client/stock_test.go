@@ -1,25 +1,16 @@
 package client
 
 import (
-	"errors"
-	"net/http"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
 )
 
-// nobody is a network without servers.
-type nobody struct{}
-
-func (nobody) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("nobody") }
-
 // stocked returns a client with runs of IDs, without any server.
 func stocked(t *testing.T, prefetch int, runs ...int64) *Client {
 	t.Helper()
-	c, err := New([]string{"http://host"}, Options{
-		Prefetch: prefetch, MaxAge: time.Hour, HTTP: &http.Client{Transport: nobody{}},
-	})
+	c, err := New([]string{"http://host"}, Options{Prefetch: prefetch, MaxAge: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +51,7 @@ func TestHalves(t *testing.T) {
 			all += int(n)
 		}
 		c := stocked(t, all, runs...)
-		c.fetching = false
+		c.fetching, c.working = false, true // so that it is seen
 		taken := 0
 		for i, n := range runs {
 			for k := range n {

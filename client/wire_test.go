@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -289,8 +290,14 @@ func TestMadeAgain(t *testing.T) {
 // TestBadReplies: what no server of unalike says is refused, and nothing of it is used.
 func TestBadReplies(t *testing.T) {
 	for name, change := range map[string]func(*unalikev1.GenerateResponse){
-		"fewer":          func(r *unalikev1.GenerateResponse) { r.Runs = r.Runs[1:] },
+		"fewer": func(r *unalikev1.GenerateResponse) { r.Runs = r.Runs[1:] },
+		"more":  func(r *unalikev1.GenerateResponse) { r.Runs[0].Count++ },
+		"an empty run": func(r *unalikev1.GenerateResponse) {
+			r.Runs = append(r.Runs,
+				&unalikev1.Run{First: 1})
+		},
 		"no layout":      func(r *unalikev1.GenerateResponse) { r.Layout = "" },
+		"64 bits":        func(r *unalikev1.GenerateResponse) { r.Runs[1].First = 1 << 63 },
 		"beyond 63 bits": func(r *unalikev1.GenerateResponse) { r.Runs[1].First = math.MaxInt64 - 1 },
 	} {
 		a := newStub(1, "n1")
@@ -299,5 +306,11 @@ func TestBadReplies(t *testing.T) {
 		if id, err := c.Next(); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("%s: %v, %v", name, id, err)
 		}
+	}
+	a := newStub(math.MaxInt64-2, "n1") // the largest IDs that there are
+	c := network{"a": a}.client(t, client.Options{Prefetch: 3, Timeout: time.Minute}, "a")
+	ids := make([]core.ID, 3)
+	if _, err := c.Fill(context.Background(), ids); err != nil || ids[2] != math.MaxInt64 {
+		t.Errorf("%v, %v", ids, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"time"
@@ -66,10 +67,10 @@ func answer[T any](ctx context.Context, k *caller, changes bool,
 }
 
 // opened opens a coordinator or a store for an operator, with the caller of further calls.
-func opened[T any](ctx context.Context, a *app, p place,
+func opened[T io.Closer](ctx context.Context, a *app, p place,
 	open func(context.Context, *slog.Logger) (T, error),
 ) (v T, k *caller, err error) {
-	if err := a.awaitPresence(ctx, p); err != nil {
+	if err := a.awaitPresence(ctx, p, checking(open)); err != nil {
 		return v, nil, err
 	}
 	k = &caller{waits: a.waits, tell: func() {

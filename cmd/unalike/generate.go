@@ -180,7 +180,7 @@ func (a *app) startGenerator(ctx context.Context, where place,
 	cfg config.Config,
 ) (c coord.Coordinator, g *core.Generator, err error) {
 	began := time.Now()
-	if err := a.awaitPresence(ctx, where); err != nil {
+	if err := a.awaitPresence(ctx, where, checking(where.open)); err != nil {
 		return nil, nil, err
 	}
 	if a.bounded { //mutant:timeout-bounds-start

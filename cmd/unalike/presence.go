@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/segment"
 )
 
 const (
@@ -42,11 +46,15 @@ func (p place) addresses() []string {
 
 // awaitPresence looks whether anybody is there, because some drivers go on for long
 // where nobody is. It fails if all servers refuse connections, or with --wait goes on
-// until one does not, the command's timeout has passed, or ctx ends.
-func (a *app) awaitPresence(ctx context.Context, p place) error {
+// until one does not, the command's timeout has passed, or ctx ends. Check says what is wrong with
+// the URL itself.
+func (a *app) awaitPresence(ctx context.Context, p place, check func() error) error {
 	servers := p.addresses()
 	if len(servers) == 0 || !a.refused(ctx, servers) {
 		return nil
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	where := strings.Join(servers, ", ")
 	if !a.wait {
@@ -68,6 +76,22 @@ func (a *app) awaitPresence(ctx context.Context, p place) error {
 			return fmt.Errorf("%s: nobody is there: connection refused by %s for %v; --timeout makes "+
 				"that longer", p.from, where, a.answer)
 		}
+	}
+}
+
+// checking returns what says what is wrong with a URL itself.
+func checking[T io.Closer](open func(context.Context, *slog.Logger) (T, error)) func() error {
+	return func() error {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel() // nobody is asked
+		c, err := open(ended, slog.New(slog.DiscardHandler))
+		if err == nil {
+			err = c.Close()
+		}
+		if errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig) {
+			return err
+		}
+		return nil
 	}
 }
 

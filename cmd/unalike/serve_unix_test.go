@@ -360,7 +360,8 @@ func drawOnce(ctx context.Context, transport *http.Transport, url string) (told 
 func TestServeDrainKept(t *testing.T) {
 	t.Parallel()
 	const clients = 16
-	s := startServe(t, "--coordinator", "static://?worker=12", "--drain", "3s").ready()
+	s := startServe(t, "--drain", "3s", "--config", writeFile(t, "serve.yaml",
+		"coordinator: static://?worker=12\nstore: embed://"+t.TempDir()+"/tags\n")).ready()
 	var all sync.WaitGroup
 	kept := make(chan struct{}, clients)
 	for range clients {
@@ -388,6 +389,10 @@ func TestServeDrainKept(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	s.await("/readyz", "",
 		func(status int, _ string) bool { return status == http.StatusServiceUnavailable })
+	// The store answers as well that it does not have a tag.
+	if status, body := s.get("/v1/sequences/none/numbers", ""); status != http.StatusNotFound {
+		t.Errorf("numbers in the drain: %d %s", status, body)
+	}
 	all.Wait()
 	s.ended()
 }

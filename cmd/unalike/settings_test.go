@@ -31,6 +31,9 @@ func TestURLMistakes(t *testing.T) {
 		env := map[string]string{envCoordinator: url}
 		checkLines(t, env, []line{{"generate", exitFailure, "unalike: UNALIKE_COORDINATOR: coord: "}})
 	}
+	checkLines(t, nil, []line{{ // where nobody is there, too
+		"generate --coordinator redis://127.0.0.1:1/0?nonsense=1", exitUsage, `unknown option "nonsense"`,
+	}})
 }
 
 // TestLayoutOfAnotherTime: no coordinator is made for a layout that has no IDs now.
