@@ -99,6 +99,13 @@ func (s *Sequence) fetch() (Range, error) {
 		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the "+
 			"store is broken", s.tag, r.First, r.Last, step)
 	}
+	s.mu.Lock()
+	below := s.known && r.First <= s.top
+	s.mu.Unlock()
+	// finish refuses it, which must not raise the store's next number
+	if below { //mutant:segment-put-back
+		_, _ = s.store.GiveBack(ctx, s.tag, r)
+	}
 	return r, nil
 }
 
@@ -165,11 +172,10 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
-	back, went := errors.AsType[*WentBackError](err)
-	if went {
+	if back, ok := errors.AsType[*WentBackError](err); ok {
 		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
 	}
-	s.setBack(err != nil && s.ended == nil && (s.back || went))
+	s.setBack(err != nil && s.ended == nil && (s.back || errors.Is(err, ErrWentBack)))
 	f := &s.figures
 	// before the first one, New says it
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0

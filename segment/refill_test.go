@@ -147,6 +147,9 @@ func TestWentBack(t *testing.T) {
 		if !errors.As(err, &back) || back.Tag != "t" || back.Above != 15 || back.Got.First != 3 {
 			t.Fatalf("Next: %v", err)
 		}
+		// What was refused is put back: it might raise the store above what this sequence has had, and
+		// not above what others have.
+		wantStored(t, store, 3)
 		taken := store.Calls("take")
 		time.Sleep(time.Hour)
 		_, err = s.Next()

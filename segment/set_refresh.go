@@ -23,6 +23,7 @@ func (s *Set) keep() {
 		r := s.refresh
 		s.refresh = newRefresh() // who comes now needs a later one
 		s.mu.Unlock()
+		began := time.Now()
 		ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
 		r.err = s.reload(ctx)
 		cancel()
@@ -31,7 +32,7 @@ func (s *Set) keep() {
 			pause = refreshAgain
 		}
 		select {
-		case <-time.After(refreshPause):
+		case <-time.After(refreshPause - time.Since(began)):
 		case <-s.life.Done():
 			return
 		}

@@ -301,7 +301,8 @@ func namespaceOf(rawURL string) (scheme, namespace, place string) {
 func (s *service) run(ctx context.Context, o *serveOptions, front *front,
 	tokens *server.Tokens,
 ) error {
-	background := newTasks(context.WithoutCancel(ctx)) // they serve to the end of the drain
+	// they serve to the end of the drain
+	background := newTasks(context.WithoutCancel(ctx)) //mutant:serve-drain
 	defer background.end()
 	for name, g := range s.generators {
 		background.run(func(ctx context.Context) { s.countWorkerIDs(ctx, name, g) })

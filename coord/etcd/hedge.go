@@ -19,9 +19,9 @@ const (
 
 // ask makes a request. It may use all the time that ctx has left, since a slow cluster is no broken
 // one. If half of that time passes without an answer, the request is made once more while the first
-// one goes on, at another member: one that hangs does not cost the call. With repeat, the same is
-// done at once if the request fails for the moment. A cluster of one member is asked once, since
-// whoever calls asks again anyway. The first answer counts. Sent is how often the request was made.
+// one goes on, and again after three quarters: the client takes the members in turn, so one that
+// hangs rarely costs a call. With repeat, the same is done at once if the request fails for the
+// moment. No more requests are made than there are members, since whoever calls asks again anyway. The first answer counts. Sent is how often the request was made.
 func ask[T any](ctx context.Context, members int, repeat bool,
 	request func(context.Context) (T, error),
 ) (answer T, sent int, err error) {
@@ -29,29 +29,37 @@ func ask[T any](ctx context.Context, members int, repeat bool,
 		answer T
 		err    error
 	}
-	most := min(members, 2) //mutant:etcd-one-member
+	most := min(members, 3) //mutant:etcd-one-member
 	results := make(chan result, most)
 	var under sync.WaitGroup
 	defer under.Wait()
 	left := timeLeft(ctx)
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	halfway := time.NewTimer(left / 2)
-	defer halfway.Stop()
+	send := func() {
+		sent++
+		under.Go(func() {
+			answer, err := request(ctx)
+			results <- result{answer, err}
+		})
+	}
+	send()
+	late := time.NewTimer(left / 2)
+	defer late.Stop()
 	for answered := 0; ; {
-		if sent < most {
-			sent++
-			under.Go(func() {
-				answer, err := request(ctx)
-				results <- result{answer, err}
-			})
-		}
 		select {
-		case <-halfway.C:
+		case <-late.C:
+			late.Reset(left / 4)
+			if sent < most {
+				send()
+			}
 		case r := <-results:
 			answered++
 			over := r.err == nil || !etcdclient.Transient(r.err) || ctx.Err() != nil
-			if over || answered == sent && (!repeat || sent == most) {
+			switch {
+			case !over && repeat && sent < most:
+				send()
+			case over || answered == sent:
 				return r.answer, sent, r.err
 			}
 		}

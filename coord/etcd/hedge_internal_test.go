@@ -35,7 +35,7 @@ func TestAsk(t *testing.T) {
 		name     string
 		members  int
 		repeat   bool
-		requests requests // the first, and the second; the last stands for further ones
+		requests requests // the last stands for further ones
 		sent     int
 		took     time.Duration
 		want     error
@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 		{
 			"slow, but within the time", 3, true,
 			requests{slow(2900*time.Millisecond, nil), hangs},
-			2, 2900 * time.Millisecond, nil,
+			3, 2900 * time.Millisecond, nil,
 		},
 		{
 			"slow, and one member", 1, true,
@@ -56,7 +56,12 @@ func TestAsk(t *testing.T) {
 			requests{hangs, slow(10*time.Millisecond, nil)},
 			2, 1510 * time.Millisecond, nil,
 		},
-		{"all hang", 3, true, requests{hangs}, 2, limit, context.DeadlineExceeded},
+		{
+			"twice a member that hangs", 3, false,
+			requests{hangs, hangs, slow(10*time.Millisecond, nil)},
+			3, 2260 * time.Millisecond, nil,
+		},
+		{"all hang", 3, true, requests{hangs}, 3, limit, context.DeadlineExceeded},
 		{"the only member hangs", 1, true, requests{hangs}, 1, limit, context.DeadlineExceeded},
 		{"fails for the moment", 2, true, requests{slow(0, errBusyNow), slow(0, nil)}, 2, 0, nil},
 		{
@@ -64,7 +69,7 @@ func TestAsk(t *testing.T) {
 			requests{slow(0, errBusyNow)},
 			1, 0, errBusyNow,
 		},
-		{"fails for the moment twice", 3, true, requests{slow(0, errBusyNow)}, 2, 0, errBusyNow},
+		{"fails for the moment", 3, true, requests{slow(0, errBusyNow)}, 3, 0, errBusyNow},
 		{
 			"fails for the moment, and is not to be repeated", 2, false,
 			requests{slow(0, errBusyNow)},

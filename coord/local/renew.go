@@ -66,7 +66,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant,
 		if h.stored > g.NotAfter {
 			err = nil
 		}
-	case h.failing != nil && h.stored <= g.NotAfter:
+	case h.failing != nil && h.stored <= g.NotAfter: //mutant:local-piece-outage
 		err = fmt.Errorf("the window in the state file is used up: %w", h.failing)
 	}
 	switch {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,7 +95,10 @@ func (s setup) warnings() []string {
 // where says where a client connects to: for error messages, and as the place of a namespace.
 // That is empty if the servers are not known.
 func (s setup) where(namespace string) (at, place string) {
-	if s.addrs[0] == viaSentinel {
+	switch {
+	case len(s.addrs) == 0:
+		return "the servers that the client finds", ""
+	case slices.Contains(s.addrs, viaSentinel):
 		return "the master that Sentinel names", ""
 	}
 	return strings.Join(s.addrs, ", "), s.kind.place(s.addrs, "", s.db, namespace)

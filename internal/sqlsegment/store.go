@@ -138,7 +138,12 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 			return r, err
 		}
 		if done {
-			return r, s.given.note(tag, r, floor)
+			if err = s.given.note(tag, r, floor); err != nil {
+				// Otherwise the refusal itself raises the row, until it is above what was handed out here
+				// and not above what others have.
+				_, _ = s.putBack(ctx, tag, r)
+			}
+			return r, err
 		}
 		row, err := s.why(ctx, tag)
 		if step == 0 && err == nil {
@@ -269,16 +274,21 @@ func (s *Store) GiveBack(ctx context.Context, tag string,
 		return false, err
 	}
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
-	err = s.once(ctx, func(ctx context.Context) error {
-		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND "+
-			"max_id = $FROM AND {identity} = $IDENTITY", values{
-			"$TO": unused.First, "$TAG": tag, "$FROM": unused.Last + 1,
-			"$IDENTITY": s.expected(tag).identity, "$SIZE": 0,
-		})
-		done = err == nil && rows[0][0] == "1"
+	err = s.once(ctx, func(ctx context.Context) (err error) {
+		done, err = s.putBack(ctx, tag, unused)
 		return err
 	})
 	return done, err
+}
+
+// putBack makes a range the next one, unless somebody has taken one since.
+func (s *Store) putBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
+	rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND "+
+		"max_id = $FROM AND {identity} = $IDENTITY", values{
+		"$TO": unused.First, "$TAG": tag, "$FROM": unused.Last + 1,
+		"$IDENTITY": s.expected(tag).identity, "$SIZE": 0,
+	})
+	return err == nil && rows[0][0] == "1", err
 }
 
 // Close implements [segment.Store].

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -16,10 +15,8 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// firstPause is how long a call waits at most after its first conflict. It is twice as long after
-// each more, up to 256 ms: of many who try at once one is done in each round trip, and the others
-// make room for each other.
-const firstPause = time.Millisecond
+// barges is after how many conflicts a call stands in line.
+const barges = 2
 
 // change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
 // as it should be on the cluster where it is now.
@@ -31,29 +28,41 @@ func (s *Store) change(ctx context.Context, tag string, anywhere bool,
 		return err
 	}
 	defer end()
-	before, known := s.last(tag)
-	known = known && !anywhere
-	for conflicts := 0; ; conflicts++ {
-		if !known {
-			if before, err = s.read(ctx, tag, anywhere); err != nil {
-				return err
-			}
+	before, there := s.last(tag)
+	if !there || anywhere {
+		if before, err = s.read(ctx, tag, anywhere); err != nil {
+			return err
 		}
+	}
+	var place *line
+	for conflicts := 0; ; conflicts++ {
 		after := before
-		switch refusal := f(&after); {
-		case refusal == nil:
-			done, err := s.commit(ctx, tag, before, after, anywhere)
-			if err != nil || done {
-				return err
+		if refusal := f(&after); refusal != nil {
+			place.leave(ctx)
+			// What was seen last may be old.
+			if now, err := s.read(ctx, tag, anywhere); err == nil && now.revision != before.revision {
+				before, place = now, nil
+				continue
 			}
-		case !known: // otherwise what was seen last may be old
 			return refusal
 		}
-		known = false
-		select {
-		case <-time.After(rand.N(firstPause << min(conflicts, 8))):
-		case <-ctx.Done(): // which ends the reading
+		if place == nil && (before.Line || conflicts >= barges) {
+			var err error
+			if place, before, err = s.standInLine(ctx, tag, anywhere); err != nil {
+				place.leave(ctx)
+				return err
+			}
+			continue
 		}
+		after.Line = place != nil && place.others
+		now, done, err := s.commit(ctx, tag, before, after, anywhere, place.end()...)
+		if err != nil {
+			place.leave(ctx)
+		}
+		if err != nil || done {
+			return err
+		}
+		before = now
 	}
 }
 
@@ -75,37 +84,40 @@ func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, err
 	return s.seen(tag, resp.Header, resp.Kvs, sent, anywhere)
 }
 
-// commit stores a tag, if what is stored is as before says. The value is compared together with its
-// revision, because revisions come again in a cluster that has gone back.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry,
-	anywhere bool,
-) (done bool, err error) {
+// commit stores a tag, if what is stored is as before says; else it returns what that is. The value
+// is compared together with its revision, because revisions come again in a cluster that has gone
+// back. What is done with it is done if that is.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool,
+	with ...clientv3.Op,
+) (now entry, done bool, err error) {
 	key, sent := s.key(tag), s.sights()
 	value, err := after.encode(time.Now())
 	if err != nil {
-		return false, err
+		return now, false, err
 	}
 	compare := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", before.revision)}
 	if before.revision != 0 {
 		compare = append(compare, clientv3.Compare(clientv3.Value(key), "=", before.stored))
 	}
-	resp, err := s.client.Txn(ctx).If(compare...).Then(clientv3.OpPut(key, value)).Commit()
+	resp, err := s.client.Txn(ctx).If(compare...).Then(
+		append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
 	switch {
 	case err != nil:
 		s.forget(tag) // what became of it is not known
-		return false, s.explain(ctx, err)
+		return now, false, s.explain(ctx, err)
 	case !resp.Succeeded:
-		return false, nil
+		now, err = s.seen(tag, resp.Header, resp.Responses[0].GetResponseRange().Kvs, sent, anywhere)
+		return now, false, err
 	}
 	after.revision, after.stored = resp.Header.Revision, value
 	if err := s.compare(tag, resp.Header, after, sent); err != nil && !anywhere {
 		s.forget(tag)
-		return false, err
+		return now, false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[tag] = after
-	return true, nil
+	return after, true, nil
 }
 
 // forget has a tag read anew.

@@ -15,6 +15,13 @@
 // /unalike/segments/{namespace}/{tag}; its value is JSON. Package embedded of the same folder runs
 // the server too.
 //
+// # Many takers
+//
+// Who has met others twice stands in line: a key below the same prefix, which no tag can have and
+// which goes with the take. Each waits for the one before it, so that all get their ranges in their
+// order with a few requests each. A place whose process has ended is removed by the next one after
+// a second.
+//
 // # Losses
 //
 // What a cluster has confirmed is on the disks of a majority. A cluster that was made anew has

@@ -19,6 +19,7 @@ type record struct {
 	Cluster     string `json:"cluster"`           // the ID of the cluster that it belongs to
 	// how often somebody has said that it is as it should be
 	Accepted int64 `json:"accepted,omitempty"`
+	Line     bool  `json:"line,omitempty"` // others stand in line, see line
 }
 
 // formatVersion is that of a record.

@@ -148,7 +148,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	after := mine
 	after.Next = unused.First
 	// The revision of the own take is compared: when this is done, that is so no more.
-	done, err := s.commit(ctx, tag, mine, after, false)
+	_, done, err := s.commit(ctx, tag, mine, after, false)
 	return done, err
 }
 
@@ -204,7 +204,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 	if len(resp.Kvs) > 0 {
 		return exists
 	}
-	done, err := s.commit(ctx, t.Name, entry{},
+	_, done, err := s.commit(ctx, t.Name, entry{},
 		entry{record: record{
 			Next: t.Next, Step: t.Step, Description: t.Description,
 			Cluster: clusterOf(resp.Header),
@@ -222,7 +222,7 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 		return nil, err
 	}
 	defer end()
-	// Keys that begin below a space are no tags; other versions have some for takers in line.
+	// which leaves out lines
 	resp, err := s.client.Get(ctx, s.prefix+" ",
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
 	if err != nil {
