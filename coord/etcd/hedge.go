@@ -44,12 +44,12 @@ func ask[T any](ctx context.Context, members int, repeat bool,
 		})
 	}
 	send()
-	late := time.NewTimer(left / 2)
-	defer late.Stop()
+	slow := time.NewTimer(left / 2)
+	defer slow.Stop()
 	for answered := 0; ; {
 		select {
-		case <-late.C:
-			late.Reset(left / 4)
+		case <-slow.C:
+			slow.Reset(left / 4)
 			if sent < most {
 				send()
 			}
