@@ -376,8 +376,8 @@ func TestPieceThatWasNotGiven(t *testing.T) {
 	})
 }
 
-// TestPieceThatWasNotGivenInAnOutage: as TestPieceThatWasNotGiven, and the back end goes away before
-// the keeper asks again. It is given both pieces, one after the other.
+// TestPieceThatWasNotGivenInAnOutage: as TestPieceThatWasNotGiven, and the back end goes away
+// before the keeper asks again. It is given both pieces, one after the other.
 func TestPieceThatWasNotGivenInAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()

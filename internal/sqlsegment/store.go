@@ -282,7 +282,9 @@ func (s *Store) GiveBack(ctx context.Context, tag string,
 }
 
 // putBack makes a range the next one, unless somebody has taken one since.
-func (s *Store) putBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
+func (s *Store) putBack(ctx context.Context, tag string,
+	unused segment.Range,
+) (done bool, err error) {
 	rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND "+
 		"max_id = $FROM AND {identity} = $IDENTITY", values{
 		"$TO": unused.First, "$TAG": tag, "$FROM": unused.Last + 1,
