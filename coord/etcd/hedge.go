@@ -21,7 +21,8 @@ const (
 // one. If half of that time passes without an answer, the request is made once more while the first
 // one goes on, and again after three quarters: the client takes the members in turn, so one that
 // hangs rarely costs a call. With repeat, the same is done at once if the request fails for the
-// moment. No more requests are made than there are members, since whoever calls asks again anyway. The first answer counts. Sent is how often the request was made.
+// moment. No more requests are made than there are members, since whoever calls asks again anyway.
+// The first answer counts. Sent is how often the request was made.
 func ask[T any](ctx context.Context, members int, repeat bool,
 	request func(context.Context) (T, error),
 ) (answer T, sent int, err error) {
