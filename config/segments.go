@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,22 +72,42 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 }
 
 // Health returns a snapshot of each tag, as [segment.Set.Health] does, and of the groups that texts
-// have numbers of, in the order of their names.
+// have numbers of, in the order of their names. A tag whose texts and numbers are both in use has
+// one snapshot: what was counted of both, and else that of the one that is worse off.
 func (s *Segments) Health() (all []segment.Health) {
-	written := map[string]bool{}
+	written := map[string]segment.Health{}
 	for _, x := range s.all {
 		if h, ok := x.groups.Health(); ok {
-			written[h.Tag] = true
-			all = append(all, h)
+			written[h.Tag] = h
 		}
 	}
 	for _, h := range s.Set.Health() {
-		if unused := h.Refills+h.Failures == 0; !unused || !written[h.Tag] {
-			all = append(all, h)
+		if w, ok := written[h.Tag]; ok {
+			h = together(h, w)
+			delete(written, h.Tag)
 		}
+		all = append(all, h)
 	}
-	slices.SortStableFunc(all, func(a, b segment.Health) int { return strings.Compare(a.Tag, b.Tag) })
+	all = slices.AppendSeq(all, maps.Values(written))
+	slices.SortFunc(all, func(a, b segment.Health) int { return strings.Compare(a.Tag, b.Tag) })
 	return all
+}
+
+// together returns one snapshot of a tag's numbers and texts: the worse one, with the counts of
+// both. Numbers that were never asked for say nothing.
+func together(a, b segment.Health) segment.Health {
+	switch {
+	case a.Refills+a.Failures == 0:
+		return b
+	case a.Healthy && !b.Healthy, a.Healthy == b.Healthy && a.Left > b.Left:
+		a, b = b, a
+	}
+	a.Failing = cmp.Or(a.Failing, b.Failing)
+	a.Issued, a.Refills, a.Failures = a.Issued+b.Issued, a.Refills+b.Refills, a.Failures+b.Failures
+	if a.LastRefill.Before(b.LastRefill) {
+		a.LastRefill, a.RefillTook = b.LastRefill, b.RefillTook
+	}
+	return a
 }
 
 // ready waits until there are numbers of all tags. All that are missing are named at once.

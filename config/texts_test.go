@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,57 @@ func TestTexts(t *testing.T) {
 	}
 	if n := f.Calls("give back"); n < 2 {
 		t.Errorf("%d ranges were given back", n)
+	}
+}
+
+// TestTextsAndNumbers: a tag that is asked for texts and for numbers has one health, which counts
+// both and is as bad as the worse one.
+func TestTextsAndNumbers(t *testing.T) {
+	f := fakeStore("both")
+	c := parse(t, "store: memory://both\nformats: orders=L{n:4}\n")
+	c.Logger = slog.New(slog.DiscardHandler)
+	s, err := c.OpenSegments(t.Context(), segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	check := func(issued int, healthy bool) (last time.Time) {
+		t.Helper()
+		h := s.Health() // of line items, too
+		if len(h) != 2 || h[1].Tag != "orders" || h[1].Issued != uint64(issued) ||
+			h[1].Healthy != healthy || h[1].Failing == nil != healthy {
+			t.Errorf("%d were issued, healthy %t: %+v", issued, healthy, h)
+		}
+		return h[1].LastRefill
+	}
+	texts, err := s.FillText(t.Context(), "orders", make([]string, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(texts, true)
+	number := func() {
+		if _, err := s.Next(t.Context(), "orders"); err != nil {
+			t.Error(err)
+		}
+	}
+	number()
+	check(texts+1, true)
+	f.Intercept(func(context.Context, string, string, func() error) error {
+		return errors.New("the line is cut")
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	more, err := s.FillText(ctx, "orders", make([]string, 100))
+	if err == nil {
+		t.Error("there are texts without a store")
+	}
+	cut := check(texts+more+1, false)
+	f.Intercept(nil)
+	for range 40 {
+		number()
+	}
+	if last := s.Health()[1].LastRefill; !last.After(cut) {
+		t.Errorf("refilled last at %v, and at %v before", last, cut)
 	}
 }
 

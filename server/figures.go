@@ -75,7 +75,8 @@ func rank(s coord.Slot) int {
 	return 1
 }
 
-// facts looks at everything, and takes a sample if it is time to.
+// facts looks at everything but the tags, of which there may be very many, and takes a sample if it
+// is time to.
 func (s *Server) facts() *facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
 	f := &facts{
@@ -90,9 +91,6 @@ func (s *Server) facts() *facts {
 		})
 		counts["ids "+g.name], counts["rollbacks "+g.name] = h.Issued, h.Rollbacks
 		counts["errors "+g.name] = errorsOf(h.Errors)
-	}
-	if set, err := s.sequences(); err == nil {
-		f.tags = set.Health()
 	}
 	for pattern, t := range s.traffic {
 		counts["requests "+pattern] = t.requests.Load()

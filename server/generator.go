@@ -21,7 +21,7 @@ type generator struct {
 	namespace string // empty: not known
 	layout    string
 	inspector inspector     // nil: the coordinator has no nonce
-	asking    chan struct{} // held while the coordinator is asked
+	asking    chan struct{} // held while the coordinator is asked for the first time
 	known     atomic.Pointer[string]
 	state     look[*unalikev1.WatchResponse] // of the generator
 	workers   atomic.Pointer[workerList]     // nil: not known
@@ -58,19 +58,21 @@ func (g *generator) nonce(ctx context.Context) (string, error) {
 	return *g.known.Load(), nil
 }
 
-// ask asks the coordinator, for one caller at a time: for the others its answer will do, unless
-// they ask again.
+// ask asks the coordinator. Those who ask for the first time come one at a time, as the answer of
+// one will do for the others; whoever asks again does not keep them waiting.
 func (g *generator) ask(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	select {
-	case g.asking <- struct{}{}:
-		defer func() { <-g.asking }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if !again && g.known.Load() != nil {
-		return nil
+	if !again {
+		select {
+		case g.asking <- struct{}{}:
+			defer func() { <-g.asking }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if g.known.Load() != nil {
+			return nil
+		}
 	}
 	n, err := g.inspector.Inspect(ctx)
 	switch {

@@ -32,7 +32,11 @@ type snapshot struct {
 
 // snapshotNow looks at everything.
 func (s *Server) snapshotNow() *snapshot {
-	v := s.viewOfFacts(s.facts())
+	f := s.facts()
+	if set, err := s.sequences(); err == nil {
+		f.tags = set.Health()
+	}
+	v := s.viewOfFacts(f)
 	shot := &snapshot{view: v, head: marshal(v.Head)}
 	for _, t := range v.Tables {
 		shot.tables = append(shot.tables, marshal(t))

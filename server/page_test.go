@@ -13,6 +13,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -192,4 +194,27 @@ func TestPageEvents(t *testing.T) {
 			heads, away)
 	}
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
+}
+
+// looked counts the looks at the tags.
+type looked struct {
+	server.Numbers
+	times int
+}
+
+func (l *looked) Health() []segment.Health { l.times++; return l.Numbers.Health() }
+
+// TestSampleWithoutTags: the tags are looked at for the page alone, and not for each sample.
+func TestSampleWithoutTags(t *testing.T) {
+	r := serve(t, nil)
+	tag := segment.Tag{Name: "t", Next: 1, Step: 10}
+	all := &looked{Numbers: numbers(t, segmenttest.NewFake(tag), segment.Config{})}
+	r.Sequences(all)
+	r.Sample()
+	if all.times != 0 {
+		t.Errorf("a sample looked %d times", all.times)
+	}
+	if r.call("GET", "/"); all.times != 1 {
+		t.Errorf("the page looked %d times", all.times)
+	}
 }

@@ -26,7 +26,7 @@ type rpc struct{ *Server }
 var _ unalikev1connect.IDServiceHandler = rpc{}
 
 // routesRPC adds the procedures: each speaks Connect, gRPC and gRPC-Web.
-func (s *Server) routesRPC() {
+func (s *Server) routesRPC() error {
 	options := []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxBody),
 		connect.WithCompressMinBytes(compressFrom),
@@ -50,13 +50,17 @@ func (s *Server) routesRPC() {
 
 	path, health := grpchealth.NewHandler(rpc{s}, options...)
 	s.procedure(route{pattern: path}, errs, health)
-	s.procedure(route{pattern: healthWatch}, errs,
-		connect.NewServerStreamHandler(healthWatch, rpc{s}.watchHealth, options...))
+	watch, err := rpc{s}.healthWatcher(options)
+	if err != nil {
+		return err
+	}
+	s.procedure(route{pattern: healthWatch}, errs, watch)
 	reflector := grpcreflect.NewStaticReflector(unalikev1connect.IDServiceName)
 	path, reflection := grpcreflect.NewHandlerV1(reflector, options...)
 	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
 	path, reflection = grpcreflect.NewHandlerV1Alpha(reflector, options...)
 	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
+	return nil
 }
 
 // procedure adds a route that answers in the protocol of the call, errors too.

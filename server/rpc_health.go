@@ -2,12 +2,17 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
-	"google.golang.org/protobuf/types/known/wrapperspb"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
@@ -47,15 +52,65 @@ func (s *Server) healthOf(service string, all []check) grpchealth.Status {
 	return grpchealth.StatusNotServing
 }
 
-// watchHealth answers healthWatch: it sends the status of a service at once, at every change and
-// every 10 s. Request and reply look on the wire as those of gRPC's health check, a string and an
-// enum that are number 1. Those are registered by gRPC's own library, which may be in the program.
-func (r rpc) watchHealth(ctx context.Context, req *connect.Request[wrapperspb.StringValue],
-	stream *connect.ServerStream[wrapperspb.Int32Value],
-) error {
-	service := req.Msg.GetValue()
-	return tell(ctx, r.Server, usualInterval,
-		func() grpchealth.Status { return r.healthOf(service, r.checked.get()) },
-		func(a, b grpchealth.Status) bool { return a != b },
-		func(now grpchealth.Status) error { return stream.Send(wrapperspb.Int32(int32(now))) })
+// healthWatcher answers healthWatch: it sends the status of a service at once, at every change and
+// every 10 s.
+func (r rpc) healthWatcher(options []connect.HandlerOption) (http.Handler, error) {
+	request, reply, err := healthMessages()
+	if err != nil {
+		return nil, err
+	}
+	empty := connect.WithRequestInitializer(func(_ connect.Spec, message any) error {
+		m, ok := message.(*dynamicpb.Message)
+		if !ok {
+			return fmt.Errorf("a message of type %T", message)
+		}
+		*m = *dynamicpb.NewMessage(request)
+		return nil
+	})
+	return connect.NewServerStreamHandler(healthWatch, func(ctx context.Context,
+		req *connect.Request[dynamicpb.Message], stream *connect.ServerStream[dynamicpb.Message],
+	) error {
+		service := req.Msg.Get(request.Fields().Get(0)).String()
+		return tell(ctx, r.Server, usualInterval,
+			func() grpchealth.Status { return r.healthOf(service, r.checked.get()) },
+			func(a, b grpchealth.Status) bool { return a != b },
+			func(now grpchealth.Status) error {
+				m := dynamicpb.NewMessage(reply)
+				m.Set(reply.Fields().Get(0), protoreflect.ValueOfEnum(protoreflect.EnumNumber(now)))
+				return stream.Send(m)
+			})
+	}, connect.WithHandlerOptions(options...), empty), nil
+}
+
+// healthMessages returns the messages of gRPC's health check, which are registered nowhere: whoever
+// has gRPC's own library in the program has them already.
+func healthMessages() (request, reply protoreflect.MessageDescriptor, err error) {
+	message := func(name string, f *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
+		f.Number, f.Label = proto.Int32(1), descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
+		return &descriptorpb.DescriptorProto{
+			Name: &name, Field: []*descriptorpb.FieldDescriptorProto{f},
+		}
+	}
+	status := &descriptorpb.EnumDescriptorProto{Name: proto.String("ServingStatus")}
+	for i, name := range []string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"} {
+		status.Value = append(status.Value,
+			&descriptorpb.EnumValueDescriptorProto{Name: &name, Number: proto.Int32(int32(i))})
+	}
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("health.proto"), Syntax: proto.String("proto3"),
+		EnumType: []*descriptorpb.EnumDescriptorProto{status},
+		MessageType: []*descriptorpb.DescriptorProto{
+			message("HealthCheckRequest", &descriptorpb.FieldDescriptorProto{
+				Name: proto.String("service"), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+			}),
+			message("HealthCheckResponse", &descriptorpb.FieldDescriptorProto{
+				Name: proto.String("status"), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
+				TypeName: proto.String(".ServingStatus"),
+			}),
+		},
+	}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return file.Messages().Get(0), file.Messages().Get(1), nil
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"strings"
@@ -75,6 +76,23 @@ func TestHealthWatch(t *testing.T) {
 		if resp, err := stream.Recv(); status.Code(err) != grpccodes.Unavailable ||
 			!strings.Contains(err.Error(), "stopping") {
 			t.Errorf("%d, at the end: %v, %v", i, resp, err)
+		}
+	}
+}
+
+// TestHealthWatchJSON: who speaks Connect with JSON reads the same.
+func TestHealthWatchJSON(t *testing.T) {
+	r := serve(t, nil)
+	for _, body := range []string{`{"service":"orders"}`, `{}`} {
+		resp, err := r.http.Client().Post(r.http.URL+"/grpc.health.v1.Health/Watch",
+			"application/connect+json", strings.NewReader("\x00\x00\x00\x00"+string(rune(len(body)))+body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		got, err := bufio.NewReader(resp.Body).ReadString('}')
+		if !strings.Contains(got, `{"status":`) || !strings.Contains(got, `"SERVING"`) || err != nil {
+			t.Errorf("%s: %q, %v", body, got, err)
 		}
 	}
 }

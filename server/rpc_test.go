@@ -315,6 +315,40 @@ func TestRPCNonce(t *testing.T) {
 	}
 }
 
+// TestRPCNonceHangs: a call has the nonce while the coordinator does not answer those who read it
+// beside the calls.
+func TestRPCNonceHangs(t *testing.T) {
+	n := hanging{newNamespace("n1")}
+	r := serve(t, func(c *server.Config) {
+		c.Generators["orders"] = inNamespace{c.Generators["orders"], n}
+	})
+	read := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { read <- r.ReadNamespaces(ctx) }()
+	r.eventually("the namespace is read", func() bool { return n.asked.Load() == 1 })
+	resp, err := r.service(r.listen().URL, "").Generate(t.Context(), generateOne("orders"))
+	if err != nil || resp.GetNamespaceNonce() != "n1" {
+		t.Errorf("%v, %v", resp, err)
+	}
+	select {
+	case err := <-read:
+		t.Errorf("the call waited until the reading ended: %v", err)
+	default:
+	}
+}
+
+// hanging is a namespace whose coordinator does not answer the first question.
+type hanging struct{ *namespace }
+
+func (h hanging) Inspect(ctx context.Context) (coord.Namespace, error) {
+	if h.asked.Add(1) == 1 {
+		<-ctx.Done()
+		return coord.Namespace{}, ctx.Err()
+	}
+	return *h.now.Load(), nil
+}
+
 // TestRPCWire: what curl sends and reads. No answer may be stored, and nothing can be had with GET.
 func TestRPCWire(t *testing.T) {
 	r := serve(t, nil)

@@ -71,7 +71,9 @@ func New(cfg Config) (*Server, error) {
 		s.all = append(s.all, newGenerator(name, &cfg))
 	}
 	s.routes()
-	s.routesRPC()
+	if err := s.routesRPC(); err != nil {
+		return nil, err
+	}
 	s.patterns = slices.Sorted(maps.Keys(s.traffic))
 	return s, nil
 }
