@@ -46,6 +46,19 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	return cfg, err
 }
 
+// envLayout returns the layout that the environment names, for commands without other settings.
+func (a *app) envLayout() (core.Layout, error) {
+	text, _ := a.lookupEnv(envPrefix + "LAYOUT")
+	if text == "" {
+		return core.DefaultLayout(), nil
+	}
+	l, err := core.ParseLayout(text)
+	if err != nil {
+		err = fmt.Errorf("%sLAYOUT: %w", envPrefix, err)
+	}
+	return l, err
+}
+
 // wanted says what of the settings is looked up.
 type wanted struct {
 	coordinator, store bool // their URLs

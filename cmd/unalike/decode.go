@@ -51,7 +51,14 @@ and the exit code is 1.`,
   unalike generate --count 3 --format json | unalike decode --json -`,
 		Args:              arguments(1, math.MaxInt, "one ID or more, or - for the standard input"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.decode(args, &o) },
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if !c.Flags().Changed("layout") {
+				if o.layout.v, err = a.envLayout(); err != nil {
+					return err
+				}
+			}
+			return a.decode(args, &o)
+		},
 	}
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "format of the IDs", readable()...)

@@ -28,6 +28,7 @@ func TestDecodeForms(t *testing.T) {
 			call(t, nil, "", append(args, "--format", format, text)...),
 			call(t, nil, "\n"+text+"\r\n\n", append(args, "-")...),
 			call(t, nil, text, append(args, "-")...),
+			call(t, map[string]string{"UNALIKE_LAYOUT": "twitter"}, "", "decode", text),
 		} {
 			if got.code != exitOK || got.stderr != "" || !strings.HasPrefix(got.out, knownParts) ||
 				strings.Count(got.out, "\n") != 1 {

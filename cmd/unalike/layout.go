@@ -26,14 +26,16 @@ fingerprint: time, worker and sequence bits, unit and epoch, separated by slashe
 		Args:              arguments(0, 1, "one layout at most"),
 		ValidArgsFunction: cobra.FixedCompletions(core.LayoutNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
-			l := core.DefaultLayout()
+			l, err := a.envLayout()
 			if len(args) == 1 {
-				var err error
 				if l, err = core.ParseLayout(args[0]); err != nil {
 					return usageError{err}
 				}
 			}
-			_, err := fmt.Fprint(a.out, describeLayout(l, time.Now()))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(a.out, describeLayout(l, time.Now()))
 			return err
 		},
 	}

@@ -69,6 +69,7 @@ func TestServeBadFiles(t *testing.T) {
 			"${NO_SUCH} refers to a variable that is not set",
 		},
 		{"store: secret-word", "store: "},
+		{"listen: 127.0.0.1:1\n? [a]\n: 1\n", "line 2: a key that is no word"},
 		{"store: mysql://u:${NO_SUCH}@h/ns", "store: ${NO_SUCH} refers to a variable that is not set"},
 		{
 			"tokens: [{file: x, may: [everything]}]",

@@ -91,6 +91,8 @@ func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error)
 		lines[key.Value] = key.Line
 		known := slices.Contains(config.Keys(), key.Value)
 		switch k := serveKeyOf(key.Value); {
+		case key.Kind != yaml.ScalarNode:
+			errs = append(errs, fmt.Errorf("line %d: a key that is no word", key.Line))
 		case twice:
 			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value,
 				line))

@@ -71,8 +71,8 @@
 // key, so that this happens at once; and a holder whose worker ID is retired learns of it.
 //
 // A request may take all the time that a call has left, since a slow cluster is no broken
-// one. If there is no answer after half of it, and the client has other endpoints, the
-// request is made once more, at another member, while the first one goes on. What an
+// one. If there is no answer after half of it, and after three quarters, and the client has
+// other endpoints, the request is made once more while the first one goes on. What an
 // acquisition has reached, its ticket and its lease, is kept for the next one with the same
 // token.
 //
