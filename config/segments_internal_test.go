@@ -14,7 +14,7 @@ func TestTogether(t *testing.T) {
 	many := segment.Health{Healthy: true, Failing: away, Left: 9, Refills: 1}
 	few := segment.Health{Healthy: true, Left: 3, Refills: 1}
 	for _, h := range []segment.Health{together(many, few), together(few, many)} {
-		if !h.Healthy || h.Failing != away || h.Left != 3 || h.Refills != 2 {
+		if !h.Healthy || !errors.Is(h.Failing, away) || h.Left != 3 || h.Refills != 2 {
 			t.Errorf("%+v", h)
 		}
 	}

@@ -84,8 +84,9 @@ func TestHealthWatch(t *testing.T) {
 func TestHealthWatchJSON(t *testing.T) {
 	r := serve(t, nil)
 	for _, body := range []string{`{"service":"orders"}`, `{}`} {
+		message := strings.NewReader("\x00\x00\x00\x00" + string(rune(len(body))) + body)
 		resp, err := r.http.Client().Post(r.http.URL+"/grpc.health.v1.Health/Watch",
-			"application/connect+json", strings.NewReader("\x00\x00\x00\x00"+string(rune(len(body)))+body))
+			"application/connect+json", message)
 		if err != nil {
 			t.Fatal(err)
 		}
