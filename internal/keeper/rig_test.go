@@ -38,7 +38,9 @@ type line struct {
 
 	mu sync.Mutex
 	taps
-	underWay, most int // renewals under way together, now and at most
+	underWay int               // renewals under way
+	waited   []context.Context // of those that somebody waits for
+	most     int               // how many these were at most
 }
 
 // taps are what a test does to a line.
@@ -103,9 +105,15 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 	}
 	l.set(func(l *line) {
 		l.underWay++
-		l.most = max(l.most, l.underWay)
+		l.waited = append(slices.DeleteFunc(l.waited, func(c context.Context) bool {
+			return c.Err() != nil // it was given up, and is about to return
+		}), ctx)
+		l.most = max(l.most, len(l.waited))
 	})
-	defer l.set(func(l *line) { l.underWay-- })
+	defer l.set(func(l *line) {
+		l.underWay--
+		l.waited = slices.DeleteFunc(l.waited, func(c context.Context) bool { return c == ctx })
+	})
 	g, err := l.FakeClient.Renew(ctx, old, until)
 	if failed := now.delay(ctx, coordtest.Renew); failed != nil {
 		return coord.Grant{}, failed
