@@ -186,7 +186,7 @@ func TestTypos(t *testing.T) {
 	path := put(t, t.TempDir(), "serve.yaml", "typo: 1\n")
 	out, err := exec.CommandContext(t.Context(), command(t), "serve", "--check", "--config",
 		path).CombinedOutput()
-	m := regexp.MustCompile(`known keys are (.*)`).FindStringSubmatch(string(out))
+	m := regexp.MustCompile(`[Kk]nown are (.*)`).FindStringSubmatch(string(out))
 	if err == nil || m == nil {
 		t.Fatalf("%v: %s", err, out)
 	}

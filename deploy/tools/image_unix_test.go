@@ -23,7 +23,7 @@ func TestImageServes(t *testing.T) {
 	if err := unpack(imageOfTest(t), root); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := inRoot(root, "version").CombinedOutput(); err != nil ||
+	if out, err := inRoot(root, "--version").CombinedOutput(); err != nil ||
 		!strings.HasPrefix(string(out), "unalike v0.0.0-test (commit 0123456789abcdef) go") {
 		t.Errorf("%s, %v", out, err)
 	}

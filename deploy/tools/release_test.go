@@ -152,7 +152,7 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	commit := strings.TrimSpace(run("git", "rev-parse", "HEAD"))
-	if out := run(filepath.Join(folder, "usr/bin/unalike"), "version"); !strings.HasPrefix(out,
+	if out := run(filepath.Join(folder, "usr/bin/unalike"), "--version"); !strings.HasPrefix(out,
 		"unalike v") || !strings.Contains(out, "(commit "+commit+")") {
 		t.Errorf("it says %q; want a version and %s", out, commit)
 	}
