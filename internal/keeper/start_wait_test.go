@@ -34,7 +34,8 @@ func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
 			})
 			dead.start()
 			_ = dead.line.Close() // and it is never heard of again
-			if err := r.lasts(held, held+1250*time.Millisecond, r.Start); err != nil {
+			// It looks again after 1.5 s at most.
+			if err := r.lasts(held, held+1600*time.Millisecond, r.Start); err != nil {
 				t.Errorf("Start: %v", err)
 			}
 			until := r.calls(coordtest.Acquire, 0)[0].At.Add(held + 5*time.Second)
