@@ -100,11 +100,12 @@ func (s *Sequence) fetch() (Range, error) {
 			"store is broken", s.tag, r.First, r.Last, step)
 	}
 	s.mu.Lock()
-	below := s.known && r.First <= s.top
+	top, known := s.top, s.known
 	s.mu.Unlock()
-	// finish refuses it, which must not raise the store's next number
-	if below { //mutant:segment-put-back
-		_, _ = s.store.GiveBack(ctx, s.tag, r)
+	if known && r.First <= top { //mutant:segment-back
+		// what is refused must not raise the store's next number
+		_, _ = s.store.GiveBack(ctx, s.tag, r) //mutant:segment-put-back
+		return r, &WentBackError{Tag: s.tag, Got: r, Above: top}
 	}
 	return r, nil
 }
@@ -169,9 +170,6 @@ func (s *Sequence) setBack(back bool) {
 // one.
 func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	s.mu.Lock()
-	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
-		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
-	}
 	if back, ok := errors.AsType[*WentBackError](err); ok {
 		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
 	}
