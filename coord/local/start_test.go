@@ -354,6 +354,18 @@ func TestParkedBelowAPiece(t *testing.T) {
 	})
 }
 
+// holdTwo has the mark come to the end of a piece above a floor, of which the keeper does not know
+// yet, and the back end grant one above another floor, which ends so many ticks after the first.
+func (h *heldGrant) holdTwo(ticks int64) (first piece, x extension) {
+	first = piece{h.local.NotAfter + 1000, h.local.NotAfter + 2000}
+	h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
+	x = extension{h.remote, h.remote}
+	x.base.NotBefore, x.base.NotAfter = first.From, first.To
+	x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+ticks
+	h.adopt(x)
+	return first, x
+}
+
 // TestPieceThatWasNotGiven: the mark has come to the end of a piece above a floor, of which the
 // keeper does not know yet, and the back end grants one above another floor. The keeper is given
 // the first, without what lies below it.
@@ -364,12 +376,7 @@ func TestPieceThatWasNotGiven(t *testing.T) {
 		p.mu.Lock()
 		defer p.unlock()
 		h := p.find(g)
-		first := piece{g.NotAfter + 1000, g.NotAfter + 2000}
-		h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
-		x := extension{h.remote, h.remote}
-		x.base.NotBefore, x.base.NotAfter = first.From, first.To
-		x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+2000
-		h.adopt(x)
+		first, x := h.holdTwo(2000)
 		if got := p.give(h, g); got.NotBefore != first.From || got.NotAfter != first.To {
 			t.Errorf("%v was held, then %+v granted, and %v above it; given is %v", g, first, x.g, got)
 		}
@@ -383,13 +390,7 @@ func TestPieceThatWasNotGivenInAnOutage(t *testing.T) {
 		p := r.start()
 		g := p.acquire(4)
 		p.mu.Lock()
-		h := p.find(g)
-		first := piece{g.NotAfter + 1000, g.NotAfter + 2000}
-		h.entry.Current, h.entry.Mark, h.stored = first, first.To, first.To
-		x := extension{h.remote, h.remote}
-		x.base.NotBefore, x.base.NotAfter = first.From, first.To
-		x.g.NotBefore, x.g.NotAfter = first.To+1000, first.To+600_000
-		h.adopt(x)
+		_, x := p.find(g).holdTwo(600_000)
 		p.unlock()
 		r.away.Store(true)
 		time.Sleep(34 * time.Second)
