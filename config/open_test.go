@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/file"
 	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 )
@@ -56,6 +59,20 @@ func TestOpen(t *testing.T) {
 		if h := <-changes; h.Healthy {
 			t.Errorf("OnChange got %+v", h)
 		}
+	}
+}
+
+// TestClock: a coordinator has the clock of the generator. One that had another would refuse the
+// generator's, which is far ahead.
+func TestClock(t *testing.T) {
+	c := parse(t, "coordinator: file://"+filepath.ToSlash(t.TempDir())+"/ids\n")
+	c.Clock = clocktest.NewShifted(time.Now().Add(time.Hour))
+	g, err := c.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

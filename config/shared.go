@@ -12,7 +12,7 @@ import (
 // configured with the two of them: a file has one user at a time.
 type kept struct {
 	rawURL string
-	like   coord.OpenOptions // without the logger
+	like   coord.OpenOptions // without the clock and the logger
 	opened chan struct{}     // closed when what follows is set
 	coord.Coordinator
 	err    error
@@ -51,7 +51,7 @@ func joinKept(ctx context.Context, rawURL string,
 	o coord.OpenOptions,
 ) (c coord.Coordinator, release func() error, again bool, err error) {
 	file, like := filepath.Clean(o.State), o
-	like.Logger = nil
+	like.Clock, like.Logger = nil, nil
 	keptFiles.Lock()
 	k := keptFiles.byPath[file]
 	mine := k == nil

@@ -23,7 +23,7 @@ import (
 // coordinator that leases no worker IDs, or no state file can be kept at the path. They say where
 // the file is named, and contain no password.
 func (c Config) OpenOptions(rawURL, from string) (coord.OpenOptions, error) {
-	o := coord.OpenOptions{Logger: c.Logger}
+	o := coord.OpenOptions{Clock: c.Clock, Logger: c.Logger}
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return o, fmt.Errorf("config: %s: %w", from, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
@@ -36,6 +37,9 @@ type OpenOptions struct {
 	// URL's options ttl, horizon and renew do; there and here with different values is an error.
 	// WorkerIDs and Identity must be zero; they belong in the generator's configuration.
 	Lease LeaseConfig
+	// Clock tells the time that is compared with that of the back end, or of others. Nil: the
+	// system's. Give the same clock to the generator.
+	Clock clock.Clock
 	// Logger receives what an operator may want to know of the back end: that it has lost
 	// writes, that it may evict leases, that a record cannot be read. Never per call, and
 	// never a password. Nil: warnings go to slog.Default(). Its handler may call the

@@ -29,7 +29,7 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.options.Logger = u.Logger
+	t.options.Clock, t.options.Logger = u.Clock, u.Logger
 	c, err := New(client, t.namespace, t.options)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())

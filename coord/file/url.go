@@ -47,7 +47,7 @@ func parse(u *driver.URL) (path string, opts Options, err error) {
 	if path, err = u.Folder(runtime.GOOS); err != nil {
 		return "", opts, err
 	}
-	opts.Logger = u.Logger
+	opts.Clock, opts.Logger = u.Clock, u.Logger
 	opts.Lease, err = u.Lease()
 	return path, opts, err
 }

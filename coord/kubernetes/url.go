@@ -78,7 +78,8 @@ func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if namespace = u.Option("namespace"); namespace == "" {
 		return "", opts, errors.New("there is no namespace; add ?namespace=name")
 	}
-	opts.In, opts.Role, opts.Logger = u.Option("in"), u.Option("role"), u.Logger
+	opts.In, opts.Role = u.Option("in"), u.Option("role")
+	opts.Clock, opts.Logger = u.Clock, u.Logger
 	var err error
 	if opts.Lease, err = u.Lease(); err != nil {
 		return "", opts, err

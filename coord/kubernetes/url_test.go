@@ -7,7 +7,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 )
+
+// TestOpen: a URL leads to a grant.
+func TestOpen(t *testing.T) {
+	s := kubetest.Shared(t)
+	drivertest.Opened(t, "kubernetes+http://"+s.Proxy(t)+"?namespace=ns&in="+s.Namespace(t))
+}
 
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {

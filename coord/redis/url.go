@@ -72,7 +72,7 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 		return nil, u.Invalid(err)
 	}
 	life, end := context.WithCancel(context.Background())
-	t.options.Logger = u.Logger
+	t.options.Clock, t.options.Logger = u.Clock, u.Logger
 	s := &store{
 		client: t.client(life, k), namespace: t.namespace, at: strings.Join(t.addrs, ", "),
 		secure: secure,

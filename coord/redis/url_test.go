@@ -4,10 +4,8 @@ import (
 	"crypto/rand"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
@@ -35,21 +33,10 @@ func TestOpen(t *testing.T) {
 		"Cluster": "redis-cluster://" + cluster.Nodes[0].Addr + "," + cluster.Nodes[1].Addr + "?",
 		"TLS": "rediss://" + secure.Addr + "/0?ca=" + ca.Path + "&cert=" + mine.Cert + "&key=" +
 			mine.Key + "&",
-		"lease times": "redis://:" + escaped + "@" + single.Addr +
-			"?ttl=20s&horizon=25s&renew=4s&skew=2s&",
 	} {
-		c, err := open(t, url+"namespace="+rand.Text())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		mustRelease(t, c, mustAcquire(t, c, request(1)))
+		c := drivertest.Opened(t, url+"namespace="+rand.Text())
 		if w := coord.Describe(c).Warnings; w != nil {
 			t.Errorf("%s: warnings %q", name, w)
-		}
-		l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-		if name == "lease times" && (err != nil || l.TTL != 20*time.Second ||
-			l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
-			t.Errorf("lease times are %+v, %v", l, err)
 		}
 	}
 	for url, says := range map[string]string{

@@ -19,7 +19,7 @@ func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	opts.Logger = u.Logger
+	opts.Clock, opts.Logger = u.Clock, u.Logger
 	c, err := newCoordinator(src, opts)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil

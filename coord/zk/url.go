@@ -26,7 +26,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	opts.Logger = u.Logger
+	opts.Clock, opts.Logger = u.Clock, u.Logger
 	c, err := New(u.Hosts, namespace, opts)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil

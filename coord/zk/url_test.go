@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
@@ -18,24 +17,9 @@ func TestOpen(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	o := newOperator(t, []string{server.Addr})
 	o.create(t, "/apps")
-	c, err := open(t, "zk://ann:s%40cret@"+server.Addr+"/apps?namespace="+rand.Text()+
-		"&ttl=20s&horizon=40s&renew=4s&skew=2s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second ||
-		l.RenewEvery != 4*time.Second {
-		t.Errorf("lease times are %+v, %v", l, err)
-	}
-	req := request(1)
-	req.TTL = l.TTL
-	g := mustAcquire(t, c, req)
+	drivertest.Opened(t, "zk://ann:s%40cret@"+server.Addr+"/apps?namespace="+rand.Text())
 	if names, _, err := o.Children("/apps"); err != nil || len(names) != 1 || names[0] != "unalike" {
 		t.Errorf("below the chroot are %v, %v", names, err)
-	}
-	if err := c.Release(within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -49,7 +49,7 @@ var processes = []stage.Scenario{{
 	Name: "clock-steps",
 	About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker " +
 		"ID, or when the clock has caught up if no other can be had",
-	Backends: worker.Clocked, Short: []string{"zk"},
+	Backends: []string{"etcd", "file", "redis", "static", "zk"}, Short: []string{"zk"},
 	Recovery: stage.Horizon + 5*time.Second + resumeTime,
 	Run:      runClockSteps,
 }, {

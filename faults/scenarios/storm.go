@@ -94,8 +94,8 @@ type storm struct {
 // process is one process of a storm.
 type process struct {
 	spec   worker.Spec
-	way    backend.Way      // of its own to the servers; empty: there is none
-	clock  worker.ClockFile // nil: the system's
+	way    backend.Way // of its own to the servers; empty: there is none
+	clock  worker.ClockFile
 	worker *worker.Worker
 	ended  chan struct{} // closed when it has ended that was told to
 }
@@ -119,10 +119,8 @@ func (st *storm) launch() {
 		if len(st.Backend.Way) > 0 && !st.On("cluster") {
 			p.way = backend.StartWay(st, st.Backend.Way.Addrs()...)
 		}
-		if slices.Contains(worker.Clocked, st.Backend.Name) && !st.state {
-			p.clock = st.Clock()
-			p.spec.ClockFile = p.clock.Name()
-		}
+		p.clock = st.Clock()
+		p.spec.ClockFile = p.clock.Name()
 		generators := 1 + st.rng.IntN(3)
 		if st.contended {
 			generators = 1
@@ -216,7 +214,7 @@ func (st *storm) targets() (all []target) {
 			fmt.Sprint("process ", i),
 			[]fault{killed, killed, ended, frozen, frozen},
 		})
-		if p.clock.File != nil && !st.contended {
+		if !st.contended {
 			all = append(all, target{fmt.Sprint("clock ", i), []fault{{name: "a step", begin: func() {
 				p.clock.Set(between(st.rng, -15*time.Second, 15*time.Second))
 			}, end: func() { p.clock.Set(0) }}}})

@@ -28,8 +28,7 @@ type Generator struct {
 	TTL, Horizon time.Duration // 0: the driver's defaults
 	Layout       string        // as core.ParseLayout reads it; empty: the default layout
 	Lead         time.Duration
-	// State is the state file that stands before the coordinator; empty: none. Then the process
-	// has the system's clock.
+	// State is the state file that stands before the coordinator; empty: none.
 	State    string
 	Identity string
 	// StartTime is how long a start goes on before it is told why there is no worker ID, and is

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
@@ -20,6 +22,36 @@ func Open(tb testing.TB, url string) (coord.Coordinator, error) {
 		return nil, err
 	}
 	return Closing(tb, c, nil), nil
+}
+
+// Opened checks that what a URL says holds, and that the clock that is given beside it is compared
+// with the server's. The URL has options, and leads to an empty namespace. It returns the
+// coordinator, which has granted something.
+func Opened(t *testing.T, url string) coord.Coordinator {
+	t.Helper()
+	const ahead = time.Hour
+	wrong, err := coord.Open(Within(t), url,
+		coord.OpenOptions{Clock: clocktest.NewShifted(time.Now().Add(ahead))})
+	if _, err = Closing(t, wrong, err).Acquire(Within(t), At(ahead)); !errors.Is(err,
+		coord.ErrClockSkew) {
+		t.Errorf("%s: Acquire with a clock that is %v ahead: %v", url, ahead, err)
+	}
+	c, err := Open(t, url+"&ttl=20s&horizon=25s&renew=4s&skew=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second ||
+		l.RenewEvery != 4*time.Second {
+		t.Errorf("%s: the lease times are %+v, %v", url, l, err)
+	}
+	req := Request(1)
+	req.TTL = l.TTL
+	g := MustAcquire(t, c, req)
+	if err := c.Release(Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // BadURLs checks that each of the URLs is refused with an error that says what stands

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -190,7 +191,7 @@ func (s *session) Holds(v *protocol.View) bool {
 }
 
 // Time implements [protocol.Session].
-func (s *session) Time() int64 { return s.o.Clock.UnixMicro() }
+func (s *session) Time() int64 { return clock.Fresh(s.o.Clock) }
 
 // Over implements [protocol.Session].
 func (s *session) Over() error {

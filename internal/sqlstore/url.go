@@ -21,7 +21,7 @@ func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 	if err != nil {
 		err = u.Invalid(err)
 	}
-	t.Options.Logger = u.Logger
+	t.Options.Clock, t.Options.Logger = u.Clock, u.Logger
 	return t, err
 }
 

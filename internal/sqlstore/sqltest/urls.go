@@ -5,7 +5,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -71,22 +70,7 @@ func BadOptions(t *testing.T, open func(namespace string, o sqlstore.Options) er
 // Opened checks that what a URL says holds. The URL has a database that anything may be done in.
 func Opened(t *testing.T, url string) {
 	t.Helper()
-	c, err := drivertest.Open(t, url+"&namespace="+newName()+
-		"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second ||
-		l.RenewEvery != 4*time.Second {
-		t.Errorf("lease times are %+v, %v", l, err)
-	}
-	req := drivertest.Request(1)
-	req.TTL = l.TTL
-	g := drivertest.MustAcquire(t, c, req)
-	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
+	drivertest.Opened(t, url+"&prefix=url_&namespace="+newName())
 }
 
 // WrongPassword checks that what is wrong is said, for good, and not the password.
