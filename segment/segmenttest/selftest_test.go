@@ -180,7 +180,7 @@ func fails(t *testing.T, c check, open Open) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.run(r, open)
+		c.run(store{TB: r, open: open})
 	}()
 	<-done
 	r.mu.Lock()
