@@ -22,12 +22,6 @@ type Store interface {
 	segment.Warner
 }
 
-// Server is a real server.
-type Server interface {
-	Freeze(tb testing.TB)
-	Thaw(tb testing.TB)
-}
-
 // Database is a server and how to use it.
 type Database struct {
 	// Open returns a store with one connection of its own to an address; skip is that of its options.

@@ -14,7 +14,7 @@ import (
 )
 
 // Run has tests on one server, which lacks a key afterwards.
-func Run(t *testing.T, d *Database, server Server) {
+func Run(t *testing.T, d *Database) {
 	d.Create(t, "trips", 1)
 	for _, c := range []struct {
 		name string
@@ -31,7 +31,7 @@ func Run(t *testing.T, d *Database, server Server) {
 		{"moved", moved},
 		{"skipped", skipped},
 		{"races", races},
-		{"frozen look", func(t *testing.T, d *Database) { frozenLook(t, d, server) }},
+		{"hanging look", hangingLook},
 		{"damaged", damaged},
 		{"two rows", twoRows},
 	} {
@@ -171,12 +171,11 @@ func races(t *testing.T, d *Database) {
 	}
 }
 
-// frozenLook has the first call of a store meet a frozen server, and never end: other calls end
-// with their contexts all the same.
-func frozenLook(t *testing.T, d *Database, server Server) {
-	s := d.Store(t)
-	server.Freeze(t)
-	defer server.Thaw(t)
+// hangingLook has the first call of a store meet a server that does not answer, and never end:
+// other calls end with their contexts all the same.
+func hangingLook(t *testing.T, d *Database) {
+	s, p := d.behind(t)
+	p.Hang()
 	forever, give := context.WithCancel(t.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := s.Tags(forever); first <- err }()
@@ -185,12 +184,12 @@ func frozenLook(t *testing.T, d *Database, server Server) {
 	go func() { second <- take(ctx, s, "look", 10) }()
 	select {
 	case err := <-second:
-		WantErr(t, "Take while the server is frozen", err, context.DeadlineExceeded, "")
+		WantErr(t, "Take while the server hangs", err, context.DeadlineExceeded, "")
 	case <-time.After(15 * time.Second):
 		t.Error("Take with a context of 500 ms has not returned after 15 s")
 	}
 	give()
 	if err := <-first; err == nil {
-		t.Error("the tags of a frozen server were read")
+		t.Error("the tags of a server that hangs were read")
 	}
 }
