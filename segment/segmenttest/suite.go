@@ -20,7 +20,6 @@ type Open func(tb testing.TB) segment.Store
 // Run holds a store, which is a [segment.Creator] too, to its interface. Each case makes tags of
 // its own.
 func Run(t *testing.T, open Open) {
-	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { c.run(store{TB: t, open: open}) })
 	}
