@@ -181,17 +181,15 @@ func TestDamaged(t *testing.T) {
 	s := etcdtest.Start(t)
 	k := keys{s.Client(t)}
 	numbertest.Damaged(t, store(t, s, Options{}), numbertest.Damage{
-		Next: func(tb testing.TB, tag string, n int64) {
-			tb.Helper()
-			k.set(tb, tag, func(r *record) { r.Next = n })
+		Next: func(tag string, n int64) {
+			k.set(t, tag, func(r *record) { r.Next = n })
 		},
-		Step: func(tb testing.TB, tag string, n int64) {
-			tb.Helper()
-			k.set(tb, tag, func(r *record) { r.Step = n })
+		Step: func(tag string, n int64) {
+			k.set(t, tag, func(r *record) { r.Step = n })
 		},
-		Unreadable: func(tb testing.TB, tag string) { tb.Helper(); k.put(tb, tag, "{") },
+		Unreadable: func(tag string) { k.put(t, tag, "{") },
 		Says:       "key /unalike/segments/orders/nothing is damaged",
-		Read:       func(tb testing.TB, tag string) int64 { tb.Helper(); return k.get(tb, tag).Next },
+		Read:       func(tag string) int64 { return k.get(t, tag).Next },
 	})
 	// What is skipped after a failover does not hide what is wrong.
 	k.set(t, "negative", func(r *record) { r.Next, r.Cluster = -5, "elsewhere" })

@@ -24,9 +24,8 @@ func TestSuite(t *testing.T) {
 func TestBound(t *testing.T) {
 	s, d := start(t)
 	for _, mode := range []string{"TRADITIONAL", ""} {
-		sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store {
-			tb.Helper()
-			return with(tb, s, "?sql_mode=%27"+mode+"%27")
+		sqlsegmenttest.Bound(d, func() sqlsegmenttest.Store {
+			return with(t, s, "?sql_mode=%27"+mode+"%27")
 		}, map[string]int64{
 			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32,
 			"int unsigned": math.MaxUint32, "bigint": math.MaxInt64, "bigint unsigned": math.MaxInt64,
@@ -37,17 +36,17 @@ func TestBound(t *testing.T) {
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
-	s, _ := start(t)
+	s, d := start(t)
 	for _, more := range []string{
 		"", "?table=leaf_alloc", "?failover=stop",
 		"?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",
 	} {
-		st, err := segment.Open(sqlsegmenttest.Within(t), url(s)+more, segment.OpenOptions{})
+		st, err := segment.Open(d.Within(), url(s)+more, segment.OpenOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", more, err)
 			continue
 		}
-		if _, err := st.Tags(sqlsegmenttest.Within(t)); err != nil {
+		if _, err := st.Tags(d.Within()); err != nil {
 			t.Errorf("%s: %v", more, err)
 		}
 		_ = st.Close()
@@ -63,8 +62,8 @@ func TestURL(t *testing.T) {
 		"mysql://u:p@h,i/db": "",
 		"mysql://u:p@h/a/b":  "", "mysql://u:p@h/db?socket=/s": "",
 	} {
-		_, err := segment.Open(sqlsegmenttest.Within(t), bad, segment.OpenOptions{})
-		sqlsegmenttest.WantErr(t, bad, err, segment.ErrInvalidConfig, want)
+		_, err := segment.Open(d.Within(), bad, segment.OpenOptions{})
+		d.WantErr(bad, err, segment.ErrInvalidConfig, want)
 		if strings.Contains(err.Error(), mysqltest.Password+"@") {
 			t.Errorf("%s: the error has the password: %v", bad, err)
 		}
@@ -76,13 +75,13 @@ func TestURL(t *testing.T) {
 func TestBesideLeaf(t *testing.T) {
 	_, d := start(t)
 	const rounds = 200
-	s := d.Create(t, "shared", 1)
+	s := d.Create("shared", 1)
 	var numbers numbertest.Ledger
 	var running sync.WaitGroup
 	for range 4 {
 		running.Go(func() {
 			for range rounds {
-				r, err := s.Take(sqlsegmenttest.Within(t), "shared", 1)
+				r, err := s.Take(d.Within(), "shared", 1)
 				if err != nil {
 					t.Error(err)
 				}
@@ -91,7 +90,7 @@ func TestBesideLeaf(t *testing.T) {
 		})
 		running.Go(func() {
 			for range rounds {
-				n, err := leaf(t, d)
+				n, err := leaf(d)
 				if err != nil {
 					t.Error(err)
 				}
@@ -101,14 +100,14 @@ func TestBesideLeaf(t *testing.T) {
 	}
 	running.Wait()
 	numbers.Check(t)
-	if got := d.Next(t, "shared"); got != 1+4*rounds+4*10*rounds {
+	if got := d.Next("shared"); got != 1+4*rounds+4*10*rounds {
 		t.Errorf("max_id is %d after all", got)
 	}
 }
 
 // leaf takes a range as Leaf does, and returns its first number.
-func leaf(t *testing.T, d *sqlsegmenttest.Database) (int64, error) {
-	ctx := sqlsegmenttest.Within(t)
+func leaf(d *sqlsegmenttest.Database) (int64, error) {
+	ctx := d.Within()
 	tx, err := d.SQL.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err

@@ -39,7 +39,7 @@ func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Da
 	tb.Helper()
 	s := mysqltest.Start(tb, args...)
 	d := database(tb, s)
-	d.Do(tb, Schema(""))
+	d.Do(Schema(""))
 	return s, d
 }
 
@@ -47,7 +47,7 @@ func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Da
 func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
+		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))

@@ -19,16 +19,16 @@ func TestPromoted(t *testing.T) {
 	s, d := start(t, append(args, "--server-id=1")...)
 	replica := s.Replica(t, append(args, "--server-id=2")...)
 	there := database(t, replica)
-	sqlsegmenttest.Promoted(t, d, func() {
+	sqlsegmenttest.Promoted(d, func() {
 		streamtest.Eventually(t, "the replica has the tag", func() bool {
 			var n int
 			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)
 			return err == nil && n > 1
 		})
-		there.Do(t, "STOP SLAVE")
+		there.Do("STOP SLAVE")
 	}, func() *sqlsegmenttest.Database {
 		s.Kill()
-		there.Do(t, "RESET SLAVE ALL")
+		there.Do("RESET SLAVE ALL")
 		return there
 	})
 }

@@ -32,7 +32,7 @@ func start(tb testing.TB, args ...string) (*pgtest.Server, *sqlsegmenttest.Datab
 	tb.Helper()
 	s := pgtest.Start(tb, args...)
 	d := database(tb, s)
-	d.Do(tb, Schema(""))
+	d.Do(Schema(""))
 	return s, d
 }
 
@@ -68,7 +68,7 @@ func with(tb testing.TB, s *pgtest.Server, settings string) *Store {
 func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
+		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})

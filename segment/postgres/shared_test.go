@@ -18,7 +18,7 @@ func TestShared(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	s, d := start(t)
 	var standby *pgtest.Server
-	sqlsegmenttest.Promoted(t, d, func() {
+	sqlsegmenttest.Promoted(d, func() {
 		standby = s.Standby(t)
 		standby.Kill() // it hears of nothing more
 	}, func() *sqlsegmenttest.Database {
