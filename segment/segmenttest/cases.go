@@ -102,9 +102,7 @@ func checkAdvance(s store) {
 	}
 	s.wantTake(10, 100, 109)
 	for _, to := range []int64{110, 5000} { // the first is where it is
-		if err := s.Advance(s.within(), s.tag, to); err != nil {
-			s.Errorf("Advance to %d: %v", to, err)
-		}
+		s.wantErr("Advance", s.Advance(s.within(), s.tag, to), nil)
 	}
 	s.another().wantTake(10, 5000, 5009)
 }
@@ -130,9 +128,7 @@ func checkTags(s store) {
 	} {
 		want.Name, want.Description = name, "made by a test"
 		got, err := s.Tag(s.within(), name)
-		if err != nil {
-			s.Errorf("Tag: %v", err)
-		}
+		s.wantErr("Tag", err, nil)
 		got.Description = want.Description // Tag may not know it
 		for _, t := range []segment.Tag{got, listed[name]} {
 			if t.Updated = want.Updated; t != want {
@@ -153,9 +149,7 @@ func checkCreateTwice(s store) {
 // checkSetStep: the step is that of the next range.
 func checkSetStep(s store) {
 	s = s.made(1, 10)
-	if err := s.SetStep(s.within(), s.tag, 25); err != nil {
-		s.Errorf("SetStep: %v", err)
-	}
+	s.wantErr("SetStep", s.SetStep(s.within(), s.tag, 25), nil)
 	s.another().wantTake(0, 1, 25)
 }
 
@@ -186,10 +180,8 @@ func checkApart(s store) {
 		some + strings.Repeat("x", segment.MaxTag-len(some)), some, some + ".", some + "/",
 	}
 	for i, tag := range names {
-		if err := s.Create(s.within(),
-			segment.Tag{Name: tag, Next: int64(1 + 1000*i), Step: 10}); err != nil {
-			s.Errorf("Create(%q): %v", tag, err)
-		}
+		made := segment.Tag{Name: tag, Next: int64(1 + 1000*i), Step: 10}
+		s.wantErr("Create of "+tag, s.Create(s.within(), made), nil)
 	}
 	for i, tag := range names {
 		s.tag = tag
@@ -221,9 +213,8 @@ func checkInvalid(s store) {
 	}
 	s.wantTake(0, 1, 10)
 	long := strings.Repeat("单", segment.MaxTag-len(s.tag)) + s.tag // three bytes each
-	if err := s.Create(s.within(), segment.Tag{Name: long, Next: 1, Step: 10}); err != nil {
-		s.Fatalf("Create of a tag of %d characters: %v", segment.MaxTag, err)
-	}
+	s.wantErr("Create of a tag of many bytes",
+		s.Create(s.within(), segment.Tag{Name: long, Next: 1, Step: 10}), nil)
 	s.tag = long
 	s.wantTake(0, 1, 10)
 }
@@ -245,9 +236,7 @@ func checkCancelled(s store) {
 // checkClosed: nothing works after Close, and Close works twice.
 func checkClosed(s store) {
 	s = s.made(1, 10).another()
-	if err := errors.Join(s.Close(), s.Close()); err != nil {
-		s.Errorf("Close: %v", err)
-	}
+	s.wantErr("Close, twice", errors.Join(s.Close(), s.Close()), nil)
 	s.wantAll(s.within(), segment.ErrClosed)
 	_, err := s.GiveBack(s.within(), s.tag, segment.Range{First: 1, Last: 1})
 	s.wantErr("GiveBack", err, segment.ErrClosed)

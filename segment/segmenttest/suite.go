@@ -100,10 +100,10 @@ func (s store) wantTake(step, first, last int64) {
 	}
 }
 
-// wantErr checks what an error wraps.
+// wantErr checks what an error wraps; nil: there is none.
 func (s store) wantErr(what string, err, want error) {
 	s.Helper()
 	if !errors.Is(err, want) {
-		s.Errorf("%s: %v; want an error that wraps %q", what, err, want)
+		s.Errorf("%s: %v; want %v", what, err, want)
 	}
 }
