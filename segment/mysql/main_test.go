@@ -8,8 +8,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
-	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
-	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -52,12 +50,7 @@ func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))
 			own.SetMaxOpenConns(1) // it suffices
-			st, err := newStore(&mysqldb.DB{Pool: own, Owned: true}, sqlsegment.Options{Skip: skip})
-			if err != nil {
-				tb.Fatal(err)
-			}
-			tb.Cleanup(func() { _ = st.Close() })
-			return st
+			return store(tb, own, Options{Skip: skip})
 		},
 		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE" +
 			" COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM" +

@@ -42,27 +42,10 @@ func TestURL(t *testing.T) {
 	s, d := start(t)
 	d.Do("CREATE SCHEMA ids", Schema("ids.numbers"))
 	url := "postgres://postgres:secret@127.0.0.1:" + s.Port + "/postgres"
-	for _, more := range []string{"", "?table=ids.numbers&failover=skip:1000"} {
-		st, err := segment.Open(d.Within(), url+more, segment.OpenOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", more, err)
-			continue
-		}
-		if _, err := st.Tags(d.Within()); err != nil {
-			t.Errorf("%s: %v", more, err)
-		}
-		_ = st.Close()
-	}
-	for more, want := range map[string]string{
-		"?durable=require": "fsync", "?prefix=x": "unknown option",
-		"?table=missing": `CREATE TABLE "missing" (biz_tag varchar(128)`,
-	} {
-		_, err := segment.Open(d.Within(), url+more, segment.OpenOptions{})
-		d.WantErr(more, err, segment.ErrInvalidConfig, want)
-		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the error has the password: %v", more, err)
-		}
-	}
+	d.URLs("secret", []string{url, url + "?table=ids.numbers&failover=skip:1000"}, map[string]string{
+		url + "?durable=require": "fsync", url + "?prefix=x": "unknown option",
+		url + "?table=missing": `CREATE TABLE "missing" (biz_tag varchar(128)`,
+	})
 	unprepared, err := pgxpool.New(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package sqlsegmenttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,10 +120,10 @@ func (d *Database) WantRefused(s segment.Store, tag string, want error, says str
 	d.WantErr("Take of "+tag, err, want, says)
 }
 
-// WantErr checks what an error wraps and says.
+// WantErr checks what an error wraps and says; nil: there is none.
 func (d *Database) WantErr(what string, err, want error, says string) {
 	d.Helper()
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+	if !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), says) {
 		d.Errorf("%s: %v; want %v, and %q in it", what, err, want, says)
 	}
 }
