@@ -32,13 +32,19 @@ func connect(tb testing.TB, dsn string) *sql.DB {
 	return pool
 }
 
+// server is a MariaDB in a test.
+type server struct {
+	*sqlsegmenttest.Database
+	*mysqltest.Server
+}
+
 // start runs a server that has the table.
-func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Database) {
+func start(tb testing.TB, args ...string) server {
 	tb.Helper()
 	s := mysqltest.Start(tb, args...)
 	d := database(tb, s)
 	d.Do(Schema(""))
-	return s, d
+	return server{d, s}
 }
 
 // database is a server as the tests that databases share have it.
@@ -79,13 +85,13 @@ func store(tb testing.TB, pool *sql.DB, o Options) *Store {
 }
 
 // with returns a store whose sessions have parameters.
-func with(tb testing.TB, s *mysqltest.Server, params string) *Store {
-	tb.Helper()
-	return store(tb, connect(tb, s.DSN(params)), Options{})
+func (s server) with(params string) *Store {
+	s.Helper()
+	return store(s, connect(s, s.DSN(params)), Options{})
 }
 
-// url is that of a server.
-func url(s *mysqltest.Server) string {
-	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" +
+// url is that of the server.
+func (s server) url() string {
+	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Server.Addr() + "/" +
 		mysqltest.Database
 }

@@ -9,17 +9,17 @@ import (
 
 // TestShared: what databases share.
 func TestShared(t *testing.T) {
-	_, d := start(t)
-	sqlsegmenttest.Run(t, d)
+	s := start(t)
+	sqlsegmenttest.Run(t, s.Database)
 }
 
 // TestPromoted: a replica takes over without the last ranges.
 func TestPromoted(t *testing.T) {
 	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
-	s, d := start(t, append(args, "--server-id=1")...)
+	s := start(t, append(args, "--server-id=1")...)
 	replica := s.Replica(t, append(args, "--server-id=2")...)
 	there := database(t, replica)
-	sqlsegmenttest.Promoted(d, func() {
+	sqlsegmenttest.Promoted(s.Database, func() {
 		streamtest.Eventually(t, "the replica has the tag", func() bool {
 			var n int
 			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)
