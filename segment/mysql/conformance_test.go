@@ -25,7 +25,7 @@ func TestSuite(t *testing.T) {
 func TestBound(t *testing.T) {
 	s := start(t)
 	for _, mode := range []string{"TRADITIONAL", ""} {
-		sqlsegmenttest.Bound(s.Database, func() sqlsegmenttest.Store {
+		s.Bound(func() sqlsegmenttest.Store {
 			return s.with("?sql_mode=%27" + mode + "%27")
 		}, map[string]int64{
 			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32,

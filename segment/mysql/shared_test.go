@@ -19,7 +19,7 @@ func TestPromoted(t *testing.T) {
 	s := start(t, append(args, "--server-id=1")...)
 	replica := s.Replica(t, append(args, "--server-id=2")...)
 	there := database(t, replica)
-	sqlsegmenttest.Promoted(s.Database, func() {
+	s.Promoted(func() {
 		streamtest.Eventually(t, "the replica has the tag", func() bool {
 			var n int
 			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)

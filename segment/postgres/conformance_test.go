@@ -29,7 +29,7 @@ func TestSuite(t *testing.T) {
 // type.
 func TestBound(t *testing.T) {
 	s := start(t)
-	sqlsegmenttest.Bound(s.Database, func() sqlsegmenttest.Store { return s.with("") },
+	s.Bound(func() sqlsegmenttest.Store { return s.with("") },
 		map[string]int64{
 			"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
 			"numeric": math.MaxInt64, "numeric(6,0)": 999999,

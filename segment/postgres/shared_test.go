@@ -18,7 +18,7 @@ func TestShared(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	s := start(t)
 	var standby *pgtest.Server
-	sqlsegmenttest.Promoted(s.Database, func() {
+	s.Promoted(func() {
 		standby = s.Standby(t)
 		standby.Kill() // it hears of nothing more
 	}, func() *sqlsegmenttest.Database {

@@ -78,7 +78,7 @@ func skipped(d *Database) {
 // Promoted is called with a program's wire, which leads to the first server. Promote ends that and
 // makes a replica take over that lacks the last ranges, and returns the database that it is. The
 // program notices, and goes on when somebody has advanced the tag.
-func Promoted(d *Database, cut func(), promote func() *Database) {
+func (d *Database) Promoted(cut func(), promote func() *Database) {
 	d.Create("promoted", 1)
 	store, p := d.behind()
 	r := d.takes(store, "promoted")

@@ -48,7 +48,7 @@ func damaged(d *Database) {
 
 // Bound has columns of some types, each with the largest number that it holds: the last number
 // below that is handed out, nothing is clamped, and a wider column is noticed.
-func Bound(d *Database, open func() Store, bounds map[string]int64) {
+func (d *Database) Bound(open func() Store, bounds map[string]int64) {
 	for kind, bound := range bounds {
 		d.Do("DELETE FROM leaf_alloc", d.Retype+kind)
 		s := open()
