@@ -37,31 +37,23 @@ func (c *client) err() error {
 }
 
 func (c *client) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := c.err(); err != nil {
-		return segment.Range{}, err
-	}
-	return c.Fake.Take(ctx, tag, step)
+	v, err := c.Fake.Take(ctx, tag, step)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
-	if err := c.err(); err != nil {
-		return false, err
-	}
-	return c.Fake.GiveBack(ctx, tag, unused)
+	v, err := c.Fake.GiveBack(ctx, tag, unused)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Tag(ctx context.Context, tag string) (segment.Tag, error) {
-	if err := c.err(); err != nil {
-		return segment.Tag{}, err
-	}
-	return c.Fake.Tag(ctx, tag)
+	v, err := c.Fake.Tag(ctx, tag)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Tags(ctx context.Context) ([]segment.Tag, error) {
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	return c.Fake.Tags(ctx)
+	v, err := c.Fake.Tags(ctx)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Advance(ctx context.Context, tag string, to int64) error {

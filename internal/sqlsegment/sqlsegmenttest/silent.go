@@ -10,14 +10,11 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// call is one on the tag "trips", of which the store has a range.
-type call func(ctx context.Context, s Store, own segment.Range) error
-
-// calls are what a store is asked for.
+// calls are what a store is asked for of the tag "trips", of which it has a range.
 var calls = map[string]struct {
 	trips  int    // on the wire, at most; 0: it fails
 	points string // words in the requests after which the server falls silent
-	do     call
+	do     func(ctx context.Context, s Store, own segment.Range) error
 }{
 	"New and Close": {3, "", func(ctx context.Context, s Store, _ segment.Range) error {
 		// connecting, and a look at the server
