@@ -29,11 +29,10 @@ func TestSuite(t *testing.T) {
 // type.
 func TestBound(t *testing.T) {
 	s := start(t)
-	s.Bound(func() sqlsegmenttest.Store { return s.with("") },
-		map[string]int64{
-			"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
-			"numeric": math.MaxInt64, "numeric(6,0)": 999999,
-		})
+	s.Bound(func() sqlsegmenttest.Store { return s.with("") }, map[string]int64{
+		"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
+		"numeric": math.MaxInt64, "numeric(6,0)": 999999,
+	})
 }
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
