@@ -179,6 +179,7 @@ func hangingLook(d *Database) {
 	forever, give := context.WithCancel(d.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := s.Tags(forever); first <- err }()
+	streamtest.Eventually(d, "it is under way", func() bool { return p.Connections() > 0 })
 	ctx, cancel := context.WithTimeout(d.Context(), 500*time.Millisecond)
 	defer cancel()
 	go func() { second <- take(ctx, s, "look", 10) }()
