@@ -1,6 +1,12 @@
 package numbertest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestLedger: a number that was given out twice is found, wherever it is.
 func TestLedger(t *testing.T) {
