@@ -46,8 +46,8 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 	}
 	wrong, err := coord.Open(Within(t), url,
 		coord.OpenOptions{Clock: clocktest.NewShifted(time.Now().Add(time.Hour))})
-	if _, err = Closing(t, wrong, err).(coord.Admin).Quarantine(Within(t), time.Time{}); !errors.Is(err,
-		coord.ErrClockSkew) {
+	_, err = Closing(t, wrong, err).(coord.Admin).Quarantine(Within(t), time.Time{})
+	if !errors.Is(err, coord.ErrClockSkew) {
 		t.Errorf("%s: Quarantine with a clock that is an hour ahead: %v", url, err)
 	}
 	return c
