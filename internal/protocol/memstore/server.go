@@ -4,7 +4,6 @@
 package memstore
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -174,10 +173,7 @@ func (s *Server) Time() int64 {
 
 // put returns what replaces a record in the write that is under way. The caller holds mu.
 func put[R protocol.Record](s *Server, old protocol.Entry[R], r R) protocol.Entry[R] {
-	next := protocol.Entry[R]{
-		Record: r, Made: cmp.Or(old.Made, s.state.Number),
-		Version: s.state.Number,
-	}
+	next := old.Next(r, s.state.Number)
 	if s.Blind {
 		next.Version = old.Version + 1
 	}

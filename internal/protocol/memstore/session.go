@@ -127,10 +127,10 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 		return protocol.Outcome{}, errEnded
 	case s.Strict && st.Lineage != st.Origin && !c.NoteLineage, s.Strict && c.NoteLineage &&
 		c.Before.Lineage != st.Lineage,
-		!same(current.Meta, c.Before.Meta), c.Unused && len(st.Slots)+len(st.Owners) > 0,
+		!current.Meta.Same(c.Before.Meta), c.Unused && len(st.Slots)+len(st.Owners) > 0,
 		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && st.worker(c.Token) >= 0:
 		return protocol.Outcome{Position: now, Now: current}, nil
-	case worker >= 0 && (!same(current.Slot, c.Before.Slot) || current.Owned != c.Before.Owned):
+	case worker >= 0 && (!current.Slot.Same(c.Before.Slot) || current.Owned != c.Before.Owned):
 		return protocol.Outcome{Position: now, Now: current, Conflict: protocol.ConflictSlot}, nil
 	}
 	st.Number++
@@ -171,14 +171,6 @@ func (s *session) own(worker int, c protocol.Change) {
 	case c.Slot != nil && o.Token != "":
 		s.state.lease(worker, o.Token)
 	}
-}
-
-// same reports whether two records are the same, by number and by value.
-func same[R interface {
-	comparable
-	protocol.Record
-}](a, b protocol.Entry[R]) bool {
-	return a.Version == b.Version && a.Record == b.Record
 }
 
 // Leases implements protocol.Session.
