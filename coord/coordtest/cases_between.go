@@ -42,7 +42,7 @@ func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 						b.party = s.client(2)
 						b.req = b.request()
 						run(b)
-					}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+					}}, h.Harness, callTimeout)
 					if b.acted() {
 						continue
 					}

@@ -110,7 +110,7 @@ func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harne
 					skipped++
 				}
 			}()
-			runCase(t, tc, newHarness, callTimeout)
+			runCase(t, tc, newHarness(t), callTimeout)
 		})
 	}
 	t.Logf("conformance: %d cases, %d of them skipped", len(all), skipped)
@@ -118,11 +118,9 @@ func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harne
 
 // runCase runs one case on tb. Timeout is how long it waits for what should happen
 // at once.
-func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
-	timeout time.Duration,
-) {
+func runCase(tb testing.TB, tc testCase, h Harness, timeout time.Duration) {
 	tb.Helper()
-	s := &suite{TB: tb, h: newHarness(tb), now: tickNow(), timeout: timeout}
+	s := &suite{TB: tb, h: h, now: tickNow(), timeout: timeout}
 	s.setLeaseTimes()
 	tc.run(s)
 }
