@@ -27,7 +27,6 @@ type BetweenHarness struct {
 // operation makes to its back end, or where the answer to it is lost. Each time it asks for
 // a new harness.
 func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
-	t.Helper()
 	events := map[string]func(*between){
 		"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween,
 		"LostReply": lostReplyBetween,

@@ -38,7 +38,6 @@ type Case struct {
 
 // Run runs the case on a harness.
 func (c Case) Run(t *testing.T, h Harness) {
-	t.Helper()
 	c.run(&rig{TB: t, Harness: h, now: 1000})
 }
 
