@@ -29,7 +29,7 @@ func (sl *slot) lost(g coord.Grant) error {
 }
 
 // held reports whether the lease is not over.
-func (sl *slot) held() bool { return sl.Token != "" && sl.leaseEnd > time.Now().UnixMicro() }
+func (sl *slot) held() bool { return sl.leaseEnd > time.Now().UnixMicro() }
 
 func (sl *slot) extendLease() {
 	sl.leaseEnd = time.Now().UnixMicro() + sl.req.TTL.Microseconds()
