@@ -44,7 +44,8 @@ func (s *Stage) Runs(workers ...*worker.Worker) func(yield func(journal.Run) boo
 				}
 				for run := range r.Runs() {
 					if !yield(run) {
-						break
+						_ = r.Close()
+						return
 					}
 				}
 				_ = r.Close() // it was only read

@@ -61,6 +61,9 @@ func TestGood(t *testing.T) {
 		w := good(s)
 		w.Kill()
 		killed := journal.Now()
+		for range s.Runs(w) {
+			break // the first of two journals suffices
+		}
 		frozen = s.Worker("next", s.Generator("two"))
 		s.Recovered(killed, frozen)
 		frozen.Freeze(s)
