@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 )
@@ -118,28 +120,14 @@ func (g *instance) opener(ctx context.Context) (func(context.Context) (source, e
 // issueAll issues IDs with a goroutine for each journal until ctx ends, and ends all of them when
 // one has an error.
 func (g *instance) issueAll(ctx context.Context, from source) error {
-	return together(ctx, g.journals, func(ctx context.Context, out *journal.Writer) error {
-		s := issuer{instance: g, from: from, out: out}
-		return s.issue(ctx)
-	})
-}
-
-// together does something with each of all at the same time, and ends the others when one has an
-// error, which it returns.
-func together[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	errs := make([]error, len(all))
-	var both sync.WaitGroup
-	for i, one := range all {
-		both.Go(func() {
-			if errs[i] = do(ctx, one); errs[i] != nil {
-				fail(errs[i])
-			}
+	all, ctx := errgroup.WithContext(ctx)
+	for _, out := range g.journals {
+		all.Go(func() error {
+			s := issuer{instance: g, from: from, out: out}
+			return s.issue(ctx)
 		})
 	}
-	both.Wait()
-	return cmp.Or(errs...)
+	return all.Wait()
 }
 
 // createJournals makes a journal for each goroutine.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
@@ -57,10 +59,14 @@ func run(raw string) error {
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	err := together(ctx, p.spec.Generators, func(ctx context.Context, g Generator) error {
-		one := instance{process: &p, Generator: g}
-		return one.serve(ctx)
-	})
+	all, ctx := errgroup.WithContext(ctx)
+	for _, g := range p.spec.Generators {
+		all.Go(func() error {
+			one := instance{process: &p, Generator: g}
+			return one.serve(ctx)
+		})
+	}
+	err := all.Wait()
 	for _, c := range p.shared {
 		err = errors.Join(err, c.Close())
 	}
