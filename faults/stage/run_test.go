@@ -143,6 +143,11 @@ func TestBad(t *testing.T) {
 			good(s)
 			<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
 		}}, `^worker \d+: worker: coord: invalid URL: unknown scheme "nowhere"`},
+		"waiting for a useless worker": {Scenario{Run: func(s *Stage) {
+			good(s)
+			wrong := worker.Generator{Name: "wrong", URL: "nowhere://"}
+			s.AwaitEvent(s.Worker("wrong", wrong), 0, worker.Ready, nil)
+		}}, `^waiting for ready, <nil>: process \d+ .* unknown scheme .*nowhere.*\) has ended$`},
 		"interruption": {Scenario{Run: func(s *Stage) {
 			good(s).Freeze(s)
 			s.Sleep(100 * time.Millisecond)

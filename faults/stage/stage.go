@@ -175,14 +175,18 @@ func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause err
 // AwaitMatch waits for the first event that match accepts.
 func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 	match func(worker.Event) bool,
-) worker.Event {
-	e, err := w.Await(s.Context(), match)
-	if err != nil {
-		all := w.Events()
-		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err,
-			all[max(0, len(all)-3):])
-	}
-	return e
+) (found worker.Event) {
+	s.Until(func() bool {
+		ended, all := w.Ended(), w.Events()
+		i := slices.IndexFunc(all, match)
+		if i >= 0 {
+			found = all[i]
+		} else if ended {
+			s.interrupted("waiting for %s: %v has ended", what, w)
+		}
+		return i >= 0
+	}, "%v tells of %s", w, what)
+	return found
 }
 
 // Recovered waits until each of the workers has issued an ID after now, and counts the time from

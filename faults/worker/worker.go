@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -49,7 +48,6 @@ func Start(tb testing.TB, s Spec) *Worker {
 	}
 	defer log.Close() // the process has its own
 	w := &Worker{Spec: s, readers: map[string]*journal.Reader{}}
-	w.heard.changed = make(chan struct{})
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+string(raw))
 	cmd.Stdout, cmd.Stderr = &w.heard, log
@@ -67,32 +65,19 @@ func (w *Worker) Log() string {
 	return strings.TrimSpace(string(b))
 }
 
-// Events returns what the worker has told so far, in the order in which it came.
+// Events returns what the worker has told so far, in the order in which it came: of one that has
+// ended, everything.
 func (w *Worker) Events() []Event {
-	events, _ := w.heard.all()
-	return events
+	w.heard.mu.Lock()
+	defer w.heard.mu.Unlock()
+	return slices.Clip(w.heard.events)
 }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one. It
-// fails if ctx ends or if the process does.
-func (w *Worker) Await(ctx context.Context, match func(Event) bool) (Event, error) {
-	gone := false
-	for {
-		events, changed := w.heard.all()
-		if i := slices.IndexFunc(events, match); i >= 0 {
-			return events[i], nil
-		}
-		if gone {
-			return Event{}, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return Event{}, context.Cause(ctx)
-		case <-w.Done():
-			gone = true // and everything that it has told was heard
-		}
-	}
+// String says which process this is, what it has told last, and what it has logged.
+func (w *Worker) String() string {
+	all := w.Events()
+	return fmt.Sprintf("process %d (told %+v, logged %q)", w.PID(),
+		all[max(0, len(all)-3):], w.Log())
 }
 
 // Journals returns the paths of the journals that there are, of dead processes, too.
@@ -140,10 +125,9 @@ func (w *Worker) closeReaders() {
 
 // listener takes the output of a worker apart.
 type listener struct {
-	mu      sync.Mutex
-	events  []Event
-	rest    []byte        // a line that has not ended
-	changed chan struct{} // closed when there is more
+	mu     sync.Mutex
+	events []Event
+	rest   []byte // a line that has not ended
 }
 
 // Write implements [io.Writer]. It is called by one goroutine.
@@ -154,7 +138,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	for {
 		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
 		if !ok {
-			break
+			return len(p), nil
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -162,14 +146,4 @@ func (l *listener) Write(p []byte) (int, error) {
 		}
 		l.events, l.rest = append(l.events, e), rest
 	}
-	close(l.changed)
-	l.changed = make(chan struct{})
-	return len(p), nil
-}
-
-// all returns the events, and a channel that is closed when there are more.
-func (l *listener) all() ([]Event, <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clip(l.events), l.changed
 }
