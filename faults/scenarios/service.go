@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/client"
@@ -108,15 +109,14 @@ func (v *served) loseReplies(int) {
 	v.front.Restore()
 }
 
-// repeat has a request arrive twice, and another one when its client has given up.
+// repeat has a request arrive when its client has given up, and once more.
 func (v *served) repeat(one int) {
-	twice := v.front[one : one+1].HoldBack(proxytest.NewCopied(isGenerate))
-	caught(v.Stage, twice)
-	deliver(v.Stage, twice)
-	heldBack := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
-	caught(v.Stage, heldBack)
+	held := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
+	caught(v.Stage, held)
 	v.goOn()
-	deliver(v.Stage, heldBack)
+	deliver(v.Stage, held)
+	deliver(v.Stage, held)
+	v.Until(func() bool { return strings.Count(held.Answer(), "200 OK") == 2 }, "both are answered")
 }
 
 // caught waits until a request was caught.
