@@ -103,15 +103,14 @@ type process struct {
 // launch starts the processes: several generators each, shares of worker IDs that overlap, equal
 // identities, stripes, leads, and one layout with units of 1, 10 or 100 ms.
 func (st *storm) launch() {
-	layout := oneOf(st.rng, core.DefaultLayout().String(), "39/10/14/10ms/2024-01-01T00:00:00Z",
-		"36/10/17/100ms/2024-01-01T00:00:00Z")
-	l, err := core.ParseLayout(layout)
+	layout, err := core.ParseLayout(oneOf(st.rng, "default",
+		"39/10/14/10ms/2024-01-01T00:00:00Z", "36/10/17/100ms/2024-01-01T00:00:00Z"))
 	if err != nil {
 		st.Fatal(err)
 	}
 	st.namespace = "namespace=storm"
 	if !st.On("static") {
-		backend.Declare(st, st.Backend.URL(st.namespace), l.Space())
+		backend.Declare(st, st.Backend.URL(st.namespace), layout.Space())
 	}
 	n := 2 + st.rng.IntN(3)
 	for i := range n {

@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -16,8 +15,6 @@ import (
 )
 
 const (
-	journalSuffix = ".journal"
-
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
 	// startPatience is the usual StartTime of a generator.
@@ -33,22 +30,11 @@ const (
 type instance struct {
 	*process
 	Generator
-	unique   string // its name among those of all processes
-	layout   core.Layout
-	journals []*journal.Writer
 }
 
 // serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot
 // work, however often it is tried, or if a journal cannot be written.
-func (g *instance) serve(ctx context.Context) (err error) {
-	g.unique = g.Name + "." + rand.Text()[:8]
-	if g.layout, err = g.Generator.layout(); err != nil {
-		return err
-	}
-	if err := g.createJournals(); err != nil {
-		return err
-	}
-	defer g.closeJournals()
+func (g *instance) serve(ctx context.Context) error {
 	from, err := g.start(ctx)
 	if from == nil {
 		return err
@@ -110,47 +96,30 @@ func (g *instance) opener(ctx context.Context) (func(context.Context) (source, e
 	c, err := g.coordinator(ctx)
 	return func(ctx context.Context) (source, error) {
 		return core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			Layout: g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
 			StartTimeout: cmp.Or(g.StartTime, startPatience),
 			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
 		})
 	}, err
 }
 
-// issueAll issues IDs with a goroutine for each journal until ctx ends, and ends all of them when
-// one has an error.
+// issueAll issues IDs with several goroutines until ctx ends, and ends all of them when one has an
+// error.
 func (g *instance) issueAll(ctx context.Context, from source) error {
 	all, ctx := errgroup.WithContext(ctx)
-	for _, out := range g.journals {
+	for i := range max(g.Goroutines, 1) {
 		all.Go(func() error {
+			name := fmt.Sprintf("%s.%d%s", g.Name, i, journalSuffix)
+			out, err := journal.Create(filepath.Join(g.spec.Dir, name))
+			if err != nil {
+				return err
+			}
+			defer out.Close()
 			s := issuer{instance: g, from: from, out: out}
 			return s.issue(ctx)
 		})
 	}
 	return all.Wait()
-}
-
-// createJournals makes a journal for each goroutine.
-func (g *instance) createJournals() error {
-	for i := range g.Generator.journals() {
-		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{
-			Generator: g.unique, Layout: g.layout,
-			Numbers: g.Segment != "",
-		})
-		if err != nil {
-			return err
-		}
-		g.journals = append(g.journals, w)
-	}
-	return nil
-}
-
-// closeJournals closes the journals. What could not be written was an error before.
-func (g *instance) closeJournals() {
-	for _, w := range g.journals {
-		_ = w.Close()
-	}
 }
 
 // wait waits for d or until ctx ends.

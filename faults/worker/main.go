@@ -16,17 +16,17 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// specEnv carries the Spec to a process that is to be a worker.
+// specEnv is the path of the file with the Spec for a process that is to be a worker.
 const specEnv = "UNALIKE_FAULTS_WORKER"
 
 // Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing.
 // Programs that call Start call Main first of all.
 func Main() {
-	raw, ok := os.LookupEnv(specEnv)
+	path, ok := os.LookupEnv(specEnv)
 	if !ok {
 		return
 	}
-	if err := run(raw); err != nil {
+	if err := run(path); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
@@ -44,9 +44,13 @@ type process struct {
 }
 
 // run is a worker until it is asked to end with SIGTERM, or a generator cannot work at all.
-func run(raw string) error {
+func run(path string) error {
 	p := process{events: &events{out: os.Stdout}, shared: map[string]coord.Coordinator{}}
-	if err := json.Unmarshal([]byte(raw), &p.spec); err != nil {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &p.spec); err != nil {
 		return err
 	}
 	if p.spec.ClockFile != "" {
@@ -66,7 +70,7 @@ func run(raw string) error {
 			return one.serve(ctx)
 		})
 	}
-	err := all.Wait()
+	err = all.Wait()
 	for _, c := range p.shared {
 		err = errors.Join(err, c.Close())
 	}

@@ -16,8 +16,12 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// logName is the file in a worker's folder that its standard error output goes to.
-const logName = "worker.log"
+// Files in a worker's folder.
+const (
+	specName      = "spec.json"
+	logName       = "worker.log" // its standard error output
+	journalSuffix = ".journal"
+)
 
 // Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and
 // what concerns events may be used concurrently; the methods of the process not.
@@ -42,6 +46,10 @@ func Start(tb testing.TB, s Spec) *Worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	spec := filepath.Join(s.Dir, specName)
+	if err := os.WriteFile(spec, raw, 0o600); err != nil {
+		tb.Fatal(err)
+	}
 	log, err := os.Create(filepath.Join(s.Dir, logName))
 	if err != nil {
 		tb.Fatal(err)
@@ -49,7 +57,7 @@ func Start(tb testing.TB, s Spec) *Worker {
 	defer log.Close() // the process has its own
 	w := &Worker{Spec: s, readers: map[string]*journal.Reader{}}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), specEnv+"="+string(raw))
+	cmd.Env = append(os.Environ(), specEnv+"="+spec)
 	cmd.Stdout, cmd.Stderr = &w.heard, log
 	w.Process = proctest.Start(tb, cmd)
 	tb.Cleanup(w.closeReaders)
