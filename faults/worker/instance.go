@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 )
@@ -43,7 +44,7 @@ func (g *instance) serve(ctx context.Context) error {
 		closing, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		err := from.Close(closing)
-		g.tell(describe(Closed, g.Name, from.Health()), err)
+		g.tell(Closed, from.Health(), err)
 	})
 	defer closeSource()
 	if g.Listen != "" {
@@ -54,8 +55,7 @@ func (g *instance) serve(ctx context.Context) error {
 		defer stop()
 		context.AfterFunc(ctx, func() {
 			closeSource()
-			wait(issuing, afterClose)
-			stop()
+			time.AfterFunc(afterClose, stop)
 		})
 		ctx = issuing
 	}
@@ -67,20 +67,23 @@ func (g *instance) serve(ctx context.Context) error {
 func (g *instance) start(ctx context.Context) (source, error) {
 	open, err := g.opener(ctx)
 	if err != nil {
-		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+		g.tell(Failed, core.Health{}, err)
 		return nil, err
 	}
-	var told last
-	for ctx.Err() == nil {
+	for before := error(nil); ctx.Err() == nil; {
 		from, err := open(ctx)
 		if err == nil {
-			g.tell(describe(Ready, g.Name, from.Health()), nil)
+			g.tell(Ready, from.Health(), nil)
 			return from, nil
 		}
-		if told.isNew(err) && ctx.Err() == nil {
-			g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+		if isNew(err, before) && ctx.Err() == nil {
+			g.tell(Failed, core.Health{}, err)
 		}
-		wait(ctx, startEvery)
+		before = err
+		select {
+		case <-time.After(startEvery):
+		case <-ctx.Done():
+		}
 	}
 	return nil, nil
 }
@@ -96,9 +99,13 @@ func (g *instance) opener(ctx context.Context) (func(context.Context) (source, e
 	c, err := g.coordinator(ctx)
 	return func(ctx context.Context) (source, error) {
 		return core.New(ctx, c, core.Config{
-			Layout: g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			Layout: g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes,
+			Lease: coord.LeaseConfig{
+				TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
+				WorkerIDs: coord.Range{First: g.First, Count: g.Count},
+			},
 			StartTimeout: cmp.Or(g.StartTime, startPatience),
-			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
+			OnChange:     func(h core.Health) { g.tell(Change, h, h.Err) },
 		})
 	}, err
 }
@@ -115,19 +122,8 @@ func (g *instance) issueAll(ctx context.Context, from source) error {
 				return err
 			}
 			defer out.Close()
-			s := issuer{instance: g, from: from, out: out}
-			return s.issue(ctx)
+			return g.issue(ctx, from, out)
 		})
 	}
 	return all.Wait()
-}
-
-// wait waits for d or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -37,7 +37,6 @@ func Main() {
 type process struct {
 	spec  Spec
 	clock clock.Clock // nil: the system's
-	*events
 
 	mu     sync.Mutex
 	shared map[string]coord.Coordinator // by URL and state file
@@ -45,7 +44,7 @@ type process struct {
 
 // run is a worker until it is asked to end with SIGTERM, or a generator cannot work at all.
 func run(path string) error {
-	p := process{events: &events{out: os.Stdout}, shared: map[string]coord.Coordinator{}}
+	p := process{shared: map[string]coord.Coordinator{}}
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package worker
 import (
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -53,12 +52,4 @@ type Generator struct {
 	// a request. Of the other settings, Name, Layout, PerSecond and Goroutines count then.
 	Servers  []string
 	Prefetch int
-}
-
-// lease returns the configuration of the generator's lease.
-func (g *Generator) lease() coord.LeaseConfig {
-	return coord.LeaseConfig{
-		TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
-		WorkerIDs: coord.Range{First: g.First, Count: g.Count},
-	}
 }

@@ -1,13 +1,11 @@
 package worker
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,17 +17,16 @@ import (
 // Files in a worker's folder.
 const (
 	specName      = "spec.json"
-	logName       = "worker.log" // its standard error output
+	eventsName    = "events.jsonl" // its standard output
+	logName       = "worker.log"   // its standard error output
 	journalSuffix = ".journal"
 )
 
 // Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and
-// what concerns events may be used concurrently; the methods of the process not.
+// [Worker.Events] may be used concurrently; the methods of the process not.
 type Worker struct {
 	*proctest.Process
 	Spec Spec
-
-	heard listener
 
 	mu      sync.Mutex
 	readers map[string]*journal.Reader
@@ -50,35 +47,50 @@ func Start(tb testing.TB, s Spec) *Worker {
 	if err := os.WriteFile(spec, raw, 0o600); err != nil {
 		tb.Fatal(err)
 	}
+	events, err := os.Create(filepath.Join(s.Dir, eventsName))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer events.Close() // the process has its own
 	log, err := os.Create(filepath.Join(s.Dir, logName))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer log.Close() // the process has its own
+	defer log.Close()
 	w := &Worker{Spec: s, readers: map[string]*journal.Reader{}}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+spec)
-	cmd.Stdout, cmd.Stderr = &w.heard, log
+	cmd.Stdout, cmd.Stderr = events, log
 	w.Process = proctest.Start(tb, cmd)
 	tb.Cleanup(w.closeReaders)
 	return w
 }
 
-// Log returns what the process has written on its standard error output.
-func (w *Worker) Log() string {
-	b, err := os.ReadFile(filepath.Join(w.Spec.Dir, logName))
+// read returns what a file in the worker's folder has, or why it cannot be read.
+func (w *Worker) read(name string) string {
+	b, err := os.ReadFile(filepath.Join(w.Spec.Dir, name))
 	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(string(b))
+	return string(b)
 }
 
-// Events returns what the worker has told so far, in the order in which it came: of one that has
-// ended, everything.
-func (w *Worker) Events() []Event {
-	w.heard.mu.Lock()
-	defer w.heard.mu.Unlock()
-	return slices.Clip(w.heard.events)
+// Log returns what the process has written on its standard error output.
+func (w *Worker) Log() string { return strings.TrimSpace(w.read(logName)) }
+
+// Events returns what the worker has told so far, in its order: of one that has ended, everything.
+func (w *Worker) Events() (all []Event) {
+	for line := range strings.Lines(w.read(eventsName)) {
+		if !strings.HasSuffix(line, "\n") {
+			break // it is being written
+		}
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			e = Event{At: journal.Now(), Kind: Failed, Text: fmt.Sprintf("the worker printed %.200q", line)}
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // String says which process this is, what it has told last, and what it has logged.
@@ -129,29 +141,4 @@ func (w *Worker) closeReaders() {
 		_ = r.Close()
 	}
 	clear(w.readers)
-}
-
-// listener takes the output of a worker apart.
-type listener struct {
-	mu     sync.Mutex
-	events []Event
-	rest   []byte // a line that has not ended
-}
-
-// Write implements [io.Writer]. It is called by one goroutine.
-func (l *listener) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rest = append(l.rest, p...)
-	for {
-		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
-		if !ok {
-			return len(p), nil
-		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			e = Event{At: journal.Now(), Kind: Failed, Text: fmt.Sprintf("the worker printed %.200q", line)}
-		}
-		l.events, l.rest = append(l.events, e), rest
-	}
 }
