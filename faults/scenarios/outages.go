@@ -89,7 +89,7 @@ func runLongFaults(s *stage.Stage) {
 		s.Logf("%s", f.name)
 		began, from := journal.Now(), time.Now()
 		f.begin()
-		cut, limit := journal.Now(), time.Now().Add(s.Horizon()+stage.SkewBound)
+		cut, limit := journal.Now(), time.Now().Add(stage.Horizon+stage.SkewBound)
 		windowEnds(s, began, cut, workers...)
 		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {

@@ -55,14 +55,6 @@ func (s *Stage) Rounds(full, short int) int {
 	return full
 }
 
-// Horizon is the longest that the back end has, up to [Horizon].
-func (s *Stage) Horizon() time.Duration {
-	if s.On("file") {
-		return file.MaxHorizon
-	}
-	return Horizon
-}
-
 // objectsTime is the StartTime of generators where the first one makes an object for each worker
 // ID.
 const objectsTime = 3 * time.Second
