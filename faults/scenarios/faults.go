@@ -59,10 +59,7 @@ func network(s *stage.Stage, way backend.Way) []fault {
 		{
 			name: "lost acknowledgements", mild: true,
 			begin: func() { way.Rob(s.Backend.IsCall) }, end: way.Restore,
-			until: func() {
-				lost := way.Robbed()
-				s.Until(func() bool { return way.Robbed() >= lost+4 }, "four replies are lost")
-			},
+			until: func() { robbed(s, way, 4) },
 		},
 		{
 			name: "a request that arrives late", mild: true,
@@ -74,6 +71,12 @@ func network(s *stage.Stage, way backend.Way) []fault {
 			},
 		},
 	}
+}
+
+// robbed waits until so many more replies are lost on a way.
+func robbed(s *stage.Stage, way backend.Way, more int) {
+	before := way.Robbed()
+	s.Until(func() bool { return way.Robbed() >= before+more }, "%d replies are lost", more)
 }
 
 // servers returns what can happen to servers with some holders: also what the back end takes for a

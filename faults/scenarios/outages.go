@@ -108,11 +108,7 @@ func runLongFaults(s *stage.Stage) {
 
 // runPowerFailure kills everything and starts it again.
 func runPowerFailure(s *stage.Stage) {
-	workers := holders(s, "one", "two", "three")
-	forgets := slices.Contains(forgetful, s.Backend.Name)
-	if forgets {
-		_, s.Scenario.Recovery = bounds(s)
-	}
+	workers := holders(s, s.Backend, "one", "two", "three")
 	for i := range s.Rounds(2, 1) {
 		began := journal.Now()
 		for _, w := range workers {
@@ -125,10 +121,10 @@ func runPowerFailure(s *stage.Stage) {
 			name := fmt.Sprintf("again-%d-%d", i, n)
 			workers[n] = s.Worker(name, s.Generator(name))
 		}
-		s.Excuse(began, served+int64(s.Scenario.Recovery))
-		if forgets {
+		if slices.Contains(forgetful, s.Backend.Name) {
 			resumed(s, began, served, workers...)
 		} else {
+			s.Excuse(began, served+int64(powerTime))
 			back(s, served, workers...)
 		}
 	}

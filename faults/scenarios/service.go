@@ -103,9 +103,8 @@ func runService(s *stage.Stage) {
 
 // loseReplies loses replies, and the connections with them.
 func (v *served) loseReplies(int) {
-	before := v.front.Robbed()
 	v.front.Rob(isGenerate)
-	v.Until(func() bool { return v.front.Robbed() >= before+6 }, "six replies are lost")
+	robbed(v.Stage, v.front, 6)
 	v.front.Restore()
 }
 
