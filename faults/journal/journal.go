@@ -77,48 +77,47 @@ func (w *Writer) Add(ids []core.ID) error {
 // Close closes the file.
 func (w *Writer) Close() error { return w.file.Close() }
 
-// Reader reads a journal, also while it is written and after its writer was killed. Its methods
-// are for one goroutine at a time.
-type Reader struct {
-	file   *os.File
-	seen   int64 // how far Progress has read
-	issued uint64
-	last   int64
-}
+// Runs returns the runs that were added to the journal at path so far, in the order in which they
+// were added, also while it is written. What a killed writer has left of a run is left out. An
+// error says that the file cannot be opened, and comes alone.
+func Runs(path string) iter.Seq2[Run, error] { return from(path, 0) }
 
-// Open opens the file that [Create] has made.
-func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
-	return &Reader{file: f}, err
-}
-
-// Close ends the reader. The file stays.
-func (r *Reader) Close() error { return r.file.Close() }
-
-// Runs returns the runs that were added so far, in the order in which they were added. What a
-// killed writer has left of a run is left out.
-func (r *Reader) Runs() iter.Seq[Run] { return r.from(0) }
-
-func (r *Reader) from(offset int64) iter.Seq[Run] {
-	return func(yield func(Run) bool) {
-		in := bufio.NewReaderSize(io.NewSectionReader(r.file, offset, 1<<62), 64<<10)
+func from(path string, offset int64) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(Run{}, err)
+			return
+		}
+		defer f.Close()
+		in := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
 		for {
 			var run Run
-			if binary.Read(in, binary.NativeEndian, &run) != nil || !yield(run) {
+			if binary.Read(in, binary.NativeEndian, &run) != nil || !yield(run, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Progress returns how many IDs there are, and when the newest one was added; 0: there are none.
-func (r *Reader) Progress() (issued uint64, last int64) {
-	if info, err := r.file.Stat(); err != nil || info.Size() < r.seen+recordSize {
-		return r.issued, r.last
+// Progress is what a journal has: how many IDs, and when the newest one was added; 0: there are
+// none. Its methods are for one goroutine at a time.
+type Progress struct {
+	Issued uint64
+	Last   int64
+	read   int64 // how much of the file
+}
+
+// Read adds what was added to the journal at path since the last call. A file that cannot be read
+// has nothing.
+func (p *Progress) Read(path string) {
+	if info, err := os.Stat(path); err != nil || info.Size() < p.read+recordSize {
+		return
 	}
-	for run := range r.from(r.seen) {
-		r.seen += recordSize
-		r.issued, r.last = r.issued+uint64(run.Count), run.At
+	for run, err := range from(path, p.read) {
+		if err == nil {
+			p.read += recordSize
+			p.Issued, p.Last = p.Issued+uint64(run.Count), run.At
+		}
 	}
-	return r.issued, r.last
 }

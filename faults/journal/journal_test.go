@@ -21,13 +21,9 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if issued, last := r.Progress(); issued != 0 || last != 0 {
-		t.Errorf("%d IDs at %d; want none", issued, last)
+	var p journal.Progress
+	if p.Read(path); p.Issued != 0 || p.Last != 0 {
+		t.Errorf("the progress is %+v; want none", p)
 	}
 	if _, err := journal.Create(path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a journal that is there was made again: %v", err)
@@ -38,8 +34,8 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if issued, last := r.Progress(); issued != 5 || last < before || last > journal.Now() {
-		t.Errorf("%d IDs at %d; want 5 after %d", issued, last, before)
+	if p.Read(path); p.Issued != 5 || p.Last < before || p.Last > journal.Now() {
+		t.Errorf("the progress is %+v; want 5 IDs after %d", p, before)
 	}
 	torn, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -50,13 +46,16 @@ func TestJournal(t *testing.T) {
 	}
 	torn.Close()
 	var runs [][2]int64
-	for run := range r.Runs() {
+	for run, err := range journal.Runs(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		runs = append(runs, [2]int64{int64(run.First), int64(run.Last())})
 	}
 	if want := [][2]int64{{5, 7}, {9, 9}, {10, 10}}; !slices.Equal(runs, want) {
 		t.Errorf("the runs are %v; want %v", runs, want)
 	}
-	if issued, _ := r.Progress(); issued != 5 {
-		t.Errorf("%d IDs; want 5", issued)
+	if p.Read(path); p.Issued != 5 {
+		t.Errorf("%d IDs; want 5", p.Issued)
 	}
 }

@@ -74,7 +74,7 @@ func (s *Stage) check() (*verify.Report, error) {
 		for _, path := range w.Journals() {
 			sources = append(sources, verify.Source{
 				Name: path, Size: -1, Again: true,
-				Open: func() (io.ReadCloser, error) { return lines(path) },
+				Open: func() (io.ReadCloser, error) { return lines(path), nil },
 			})
 		}
 	}
@@ -82,17 +82,16 @@ func (s *Stage) check() (*verify.Report, error) {
 }
 
 // lines returns the IDs of a journal as package verify reads them, one a line.
-func lines(path string) (io.ReadCloser, error) {
-	j, err := journal.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func lines(path string) io.ReadCloser {
 	in, out := io.Pipe()
 	go func() {
-		defer j.Close()
 		b := bufio.NewWriterSize(out, 64<<10)
 		var line []byte
-		for run := range j.Runs() {
+		for run, err := range journal.Runs(path) {
+			if err != nil {
+				_ = out.CloseWithError(err)
+				return
+			}
 			for i := range run.Count {
 				line = append(strconv.AppendInt(line[:0], int64(run.First)+i, 10), '\n')
 				if _, err := b.Write(line); err != nil {
@@ -102,5 +101,5 @@ func lines(path string) (io.ReadCloser, error) {
 		}
 		_ = out.CloseWithError(b.Flush())
 	}()
-	return in, nil
+	return in
 }

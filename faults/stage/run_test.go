@@ -86,18 +86,13 @@ func TestGood(t *testing.T) {
 func again(s *Stage, first, last int) {
 	w := good(s)
 	w.Kill()
-	r, err := journal.Open(w.Journals()[0])
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer r.Close()
+	runs := slices.Collect(s.Runs(w))
 	out, err := journal.Create(filepath.Join(w.Spec.Dir, "again.journal"))
 	if err != nil {
 		s.Fatal(err)
 	}
-	ids := slices.Collect(r.Runs())
 	for _, i := range []int{first, last} {
-		if err := out.Add([]core.ID{ids[i].First}); err != nil {
+		if err := out.Add([]core.ID{runs[i].First}); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -157,7 +152,7 @@ func TestBad(t *testing.T) {
 			if err := os.Symlink("nowhere", w.Journals()[0]+".journal"); err != nil {
 				s.Fatal(err)
 			}
-		}}, `^the IDs could not be checked: open .*no such file`},
+		}}, `^the IDs could not be checked: .*: open .*: no such file`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,8 +28,8 @@ type Worker struct {
 	*proctest.Process
 	Spec Spec
 
-	mu      sync.Mutex
-	readers map[string]*journal.Reader
+	mu       sync.Mutex
+	progress map[string]journal.Progress // by path
 }
 
 // Start starts a worker, which ends with the test, and does not wait until it has done anything.
@@ -57,12 +57,11 @@ func Start(tb testing.TB, s Spec) *Worker {
 		tb.Fatal(err)
 	}
 	defer log.Close()
-	w := &Worker{Spec: s, readers: map[string]*journal.Reader{}}
+	w := &Worker{Spec: s, progress: map[string]journal.Progress{}}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+spec)
 	cmd.Stdout, cmd.Stderr = events, log
 	w.Process = proctest.Start(tb, cmd)
-	tb.Cleanup(w.closeReaders)
 	return w
 }
 
@@ -113,17 +112,10 @@ func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, path := range w.Journals() {
-		if w.readers[path] != nil {
-			continue
-		}
-		// The verdict opens all of them again, and minds.
-		if r, err := journal.Open(path); err == nil {
-			w.readers[path] = r
-		}
-	}
-	for _, r := range w.readers {
-		n, at := r.Progress()
-		issued, last = issued+n, max(last, at)
+		p := w.progress[path]
+		p.Read(path) // the verdict reads all of them again, and minds
+		w.progress[path] = p
+		issued, last = issued+p.Issued, max(last, p.Last)
 	}
 	return issued, last
 }
@@ -133,12 +125,3 @@ func (w *Worker) Issued() uint64 { n, _ := w.Progress(); return n }
 
 // Last returns when the newest ID was written down; 0: there is none.
 func (w *Worker) Last() int64 { _, at := w.Progress(); return at }
-
-func (w *Worker) closeReaders() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.readers {
-		_ = r.Close()
-	}
-	clear(w.readers)
-}

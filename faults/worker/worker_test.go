@@ -60,12 +60,10 @@ func await(t *testing.T, w *worker.Worker, kind string, cause error) (found work
 func ids(t *testing.T, w *worker.Worker) (all []core.ID) {
 	t.Helper()
 	for _, path := range w.Journals() {
-		r, err := journal.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		for run := range r.Runs() {
+		for run, err := range journal.Runs(path) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i := range run.Count {
 				all = append(all, run.First+core.ID(i))
 			}
