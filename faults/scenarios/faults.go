@@ -55,7 +55,7 @@ func network(s *stage.Stage, way backend.Way) []fault {
 		on("refused connections", false, (*proxytest.Proxy).Refuse),
 		on("reset connections", true, (*proxytest.Proxy).Reset),
 		dead,
-		{name: "slow replies", mild: true, begin: func() { way.Slow(0, time.Second) }, end: way.Restore},
+		on("slow replies", true, func(p *proxytest.Proxy) { p.Delay(time.Second) }),
 		{
 			name: "lost acknowledgements", mild: true,
 			begin: func() { way.Rob(s.Backend.IsCall) }, end: way.Restore,

@@ -51,13 +51,6 @@ func well(s *stage.Stage, workers ...*worker.Worker) {
 	}
 }
 
-// unmoved fails the stage if anything has happened to workers to which nothing may happen.
-func unmoved(s *stage.Stage, workers ...*worker.Worker) {
-	s.AwaitMore(issuedEach, workers...)
-	well(s, workers...)
-	s.Uninterrupted(silence)
-}
-
 // back waits until each worker issues IDs again, and goes on.
 func back(s *stage.Stage, since int64, workers ...*worker.Worker) {
 	s.Recovered(since, workers...)

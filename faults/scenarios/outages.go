@@ -67,7 +67,9 @@ func runShortFaults(s *stage.Stage) {
 		f.end()
 		s.Logf("%s has ended after %v", f.name, time.Since(began))
 		renewed(s, time.Now(), resumeTime+electionTime, workers...)
-		unmoved(s, workers...)
+		s.AwaitMore(issuedEach, workers...)
+		well(s, workers...)
+		s.Uninterrupted(silence)
 	}
 	for _, w := range workers {
 		keeps(s, w, held(s, w), 0)

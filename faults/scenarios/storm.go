@@ -20,7 +20,7 @@ import (
 
 // With returns all scenarios. Storms have another seed and another length, if these are not 0.
 func With(seed uint64, length time.Duration) []stage.Scenario {
-	all := All()
+	all := slices.Concat(processes, outages, losses, stateFiles, segments, service, ring)
 	for _, w := range storms {
 		w.seed, w.length = cmp.Or(seed, w.seed), cmp.Or(length, w.length)
 		all = append(all, w.scenario())

@@ -68,22 +68,20 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 // GeneratorOn is Generator for another back end than the stage's own.
 func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) worker.Generator {
 	g := worker.Generator{Name: name, TTL: TTL, Horizon: Horizon, PerSecond: 2000, Goroutines: 2}
+	usual := []string{"skew=" + SkewBound.String()}
 	switch b.Name {
 	case "static": // there is one clock, with which there is nothing to compare
-		options = append([]string{"horizon=" + Horizon.String()}, options...)
+		usual = []string{"horizon=" + Horizon.String()}
 	case "file":
-		g.Horizon = file.MaxHorizon
+		g.Horizon, usual = file.MaxHorizon, nil
 	case "embedded":
+		usual = nil
 	case "zk", "zk3":
 		g.TTL = TTLKeeper
-		fallthrough
-	default:
-		options = append([]string{"skew=" + SkewBound.String()}, options...)
-	}
-	if b.Name == "kubernetes" {
+	case "kubernetes":
 		g.StartTime = objectsTime
 	}
-	g.URL = b.URL(options...)
+	g.URL = b.URL(append(usual, options...)...)
 	return g
 }
 

@@ -69,7 +69,7 @@ func (s oneByOne) Fill(_ context.Context, dst []core.ID) (n int, err error) {
 	return n, nil
 }
 
-// pace returns how many IDs each goroutine issues in a turn, and how often; 0: at full speed.
+// pace returns how often each goroutine issues IDs, 0: at full speed, and how many at a time.
 func (g *instance) pace() (every time.Duration, n int) {
 	if g.PerSecond == 0 {
 		return 0, fillSize
