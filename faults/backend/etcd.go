@@ -93,7 +93,7 @@ func startKubernetes(tb testing.TB) *Backend {
 	tb.Helper()
 	kubetest.Binary(tb) // else there is no use for the etcd
 	c := etcdtest.StartCluster(tb, 1)
-	api := kubetest.StartOn(tb, strings.TrimPrefix(c.Endpoints()[0], "http://"))
+	api := kubetest.StartOn(tb, c.Endpoints()[0])
 	in, store := api.Namespace(tb), &below{c.Members[0], api}
 	b := &Backend{
 		// the store first: the API server cannot start without it
