@@ -32,7 +32,7 @@ func TestStatements(t *testing.T) {
 	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"),
 		"")
 	var c coord.Coordinator
-	c, _ = d.New(t, "ns")
+	c = d.New(t, "ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "BINLOG_FORMAT")
 }

@@ -24,7 +24,7 @@ func TestSynchronous(t *testing.T) {
 	s := pgtest.Start(t)
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
 		d := database(t, s, "&synchronous_commit="+level+"&client_min_messages=error")
-		c, _ := d.New(t, "ns")
+		c := d.New(t, "ns")
 		if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil &&
 			!errors.Is(err, coord.ErrInvalid) {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func awaitNobody(t *testing.T, d *sqltest.Database) {
 func TestCancelledWait(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "&client_min_messages=error")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	awaitNobody(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -150,7 +150,7 @@ func TestRolledBack(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	c, _ := d.New(t, "others")
+	c := d.New(t, "others")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}

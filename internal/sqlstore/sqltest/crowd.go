@@ -3,7 +3,6 @@ package sqltest
 import (
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
@@ -12,11 +11,9 @@ import (
 // tickets have each begin at another worker ID, hardly any of these makes more than three round
 // trips.
 func Crowd(t *testing.T, d *Database) {
-	t.Helper()
 	crowd(t, d, newName())
 	ns := newName()
-	c, _ := d.New(t, ns)
-	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+	if err := d.New(t, ns).Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
 	if trips := crowd(t, d, ns); trips > 7*drivertest.Capacity/2 {
@@ -27,16 +24,13 @@ func Crowd(t *testing.T, d *Database) {
 // crowd returns how many round trips it took.
 func crowd(t *testing.T, d *Database, namespace string) (trips int) {
 	t.Helper()
-	all := drivertest.Crowd[coord.Coordinator]{Namespace: namespace}
-	var links []*Link
+	all := drivertest.Crowd[Participant]{Namespace: namespace}
 	for range 16 {
-		c, l := d.New(t, namespace)
-		links = append(links, l)
-		all.Members = append(all.Members, c)
+		all.Members = append(all.Members, d.New(t, namespace))
 	}
 	all.Starters(t)
-	for _, l := range links {
-		trips += l.Trips()
+	for _, m := range all.Members {
+		trips += m.Trips()
 	}
 	t.Logf("%d round trips", trips)
 	return trips

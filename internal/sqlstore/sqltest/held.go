@@ -7,25 +7,24 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // extend is a call that writes a window.
-type extend func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error)
+type extend func(c Participant, g coord.Grant, r coord.Request) (coord.Grant, error)
 
 // Held holds a renewal, a resumption and a grant between what they read and their commit, while
 // the floor is raised: no window crosses a floor that was raised before it was written.
 func Held(t *testing.T, d *Database) {
 	t.Helper()
 	for name, call := range map[string]extend{
-		"Renew": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
+		"Renew": func(c Participant, g coord.Grant, r coord.Request) (coord.Grant, error) {
 			return c.Renew(drivertest.Within(t), g, r.Until)
 		},
-		"Resume": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
+		"Resume": func(c Participant, g coord.Grant, r coord.Request) (coord.Grant, error) {
 			return c.Resume(drivertest.Within(t), g, r.Token, r.Until)
 		},
-		"Acquire": func(c *protocol.Coordinator, _ coord.Grant, r coord.Request) (coord.Grant, error) {
+		"Acquire": func(c Participant, _ coord.Grant, r coord.Request) (coord.Grant, error) {
 			return c.Acquire(drivertest.Within(t), r)
 		},
 	} {
@@ -36,7 +35,7 @@ func Held(t *testing.T, d *Database) {
 func held(t *testing.T, d *Database, call extend) {
 	t.Helper()
 	ns, c, g := granted(t, d)
-	operator, _ := d.New(t, ns)
+	operator := d.New(t, ns)
 	floor := g.NotAfter + 5_000
 	req := drivertest.Request(2)
 	req.Until, req.Workers = floor+10_000, coord.Range{First: 1, Count: 1}

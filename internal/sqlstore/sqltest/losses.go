@@ -6,15 +6,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// granted returns a coordinator of a new namespace, and a grant that it has.
-func granted(t *testing.T, d *Database) (ns string, c *protocol.Coordinator, g coord.Grant) {
+// granted returns a participant of a new namespace, and a grant that it has.
+func granted(t *testing.T, d *Database) (ns string, c Participant, g coord.Grant) {
 	t.Helper()
 	ns = newName()
-	c, _ = d.New(t, ns)
+	c = d.New(t, ns)
 	return ns, c, mustAcquire(t, c, 1)
 }
 
@@ -74,7 +73,7 @@ func Missing(t *testing.T, d *Database) {
 	for _, which := range []string{"AND worker = 0", "AND worker = 7", ""} {
 		ns, c, g := granted(t, d)
 		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
-		newcomer, _ := d.New(t, ns)
+		newcomer := d.New(t, ns)
 		r, err := acquire(t, newcomer, 8)
 		wantQuarantined(t, "Acquire", r, err)
 		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'",
@@ -87,13 +86,13 @@ func Missing(t *testing.T, d *Database) {
 	}
 	ns, _, g := granted(t, d)
 	d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
-	again, _ := d.New(t, ns)
+	again := d.New(t, ns)
 	if r, err := renew(t, again, fresh(g)); err == nil {
 		t.Errorf("Renew of %v, whose row is gone: %v", g, r)
 	}
 	wantLoss(t, again, true)
 	d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
-	newcomer, _ := d.New(t, ns)
+	newcomer := d.New(t, ns)
 	_, err := acquire(t, newcomer, 8)
 	drivertest.WantInvalid(t, "Acquire without the namespace's row", err)
 }
@@ -120,7 +119,7 @@ func ComeAgain(t *testing.T, d *Database) {
 		t.Fatal(err)
 	}
 	restore()
-	other, _ := d.New(t, ns)
+	other := d.New(t, ns)
 	mustRenew(t, other, fresh(g))
 	r, err := renew(t, c, known)
 	wantQuarantined(t, "Renew of what a dump has undone", r, err)
@@ -170,7 +169,7 @@ func Dropped(t *testing.T, d *Database) {
 	}
 	r, err := acquire(t, c, 1)
 	wantQuarantined(t, "Acquire", r, err)
-	newcomer, _ := d.New(t, ns)
+	newcomer := d.New(t, ns)
 	r, err = acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire of a newcomer", r, err)
 }
@@ -180,7 +179,7 @@ func Dropped(t *testing.T, d *Database) {
 // counts with the sequence races.
 func Races(t *testing.T, d *Database, trigger ...string) {
 	t.Helper()
-	c, _ := d.New(t, newName())
+	c := d.New(t, newName())
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type Standby struct {
 func Promoted(t *testing.T, d *Database, s Standby) {
 	t.Helper()
 	ns := newName()
-	c, link := d.New(t, ns)
+	c := d.New(t, ns)
 	g := mustAcquire(t, c, 1)
 	streamtest.Eventually(t, "the standby has it", func() bool {
 		var n int
@@ -33,7 +33,7 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 			"SELECT COUNT(*) FROM unalike_slots WHERE version > 0").Scan(&n)
 		return err == nil && n == 1
 	})
-	early, _ := s.New(t, ns)
+	early := s.New(t, ns)
 	if r, err := renew(t, early, fresh(g)); err == nil || coord.Permanent(err) {
 		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
 	}
@@ -45,14 +45,14 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	}
 	lost := mustAcquire(t, c, 2) // the standby never hears of it
 	s.Promote()
-	link.Database = s.DB
+	c.Database = s.DB
 
-	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
+	newcomer := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
 	r, err := acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire", r, err)
 	r, err = renew(t, c, g)
 	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
-	stranger, _ := s.New(t, ns)
+	stranger := s.New(t, ns)
 	r, err = renew(t, stranger, fresh(g))
 	wantQuarantined(t, "Renew of a process that was started again", r, err)
 	if r, err := renew(t, stranger, fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {

@@ -37,16 +37,16 @@ func Run(t *testing.T, d *Database) {
 // Trips counts round trips.
 func Trips(t *testing.T, d *Database) {
 	t.Helper()
-	c, link := d.New(t, newName())
+	c := d.New(t, newName())
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
 	req := drivertest.Request(drivertest.Capacity)
 	req.Identity = "pod"
-	link.Trips()
+	c.Trips()
 	wantTrips := func(what string, want int) {
 		t.Helper()
-		if n := link.Trips(); n != want {
+		if n := c.Trips(); n != want {
 			t.Errorf("%s makes %d round trips; want %d", what, n, want)
 		}
 	}
@@ -72,7 +72,7 @@ func Format(t *testing.T, d *Database) {
 	refused := func(start, renewal string, change, undo []string) {
 		t.Helper()
 		d.Do(t, change...)
-		newcomer, _ := d.New(t, ns)
+		newcomer := d.New(t, ns)
 		_, err := acquire(t, newcomer, 2)
 		drivertest.WantInvalid(t, "Acquire with other tables", err, start, "format 2")
 		_, err = renew(t, newcomer, fresh(g))
@@ -97,7 +97,7 @@ func Prefix(t *testing.T, d *Database) {
 	} {
 		at := *d
 		at.Prefix = place[1]
-		c, _ := at.New(t, place[0])
+		c := at.New(t, place[0])
 		g := mustAcquire(t, c, 1)
 		if g.Generation != 1 {
 			t.Errorf("in a new namespace, %v was granted", g)
@@ -113,7 +113,7 @@ func Prefix(t *testing.T, d *Database) {
 func View(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
-	c, _ := d.New(t, ns)
+	c := d.New(t, ns)
 	for range 3 {
 		mustAcquire(t, c, 3)
 	}
@@ -149,7 +149,7 @@ func ServerClock(t *testing.T, d *Database) {
 // Texts checks that text is stored and found as it is, whatever is in it.
 func Texts(t *testing.T, d *Database) {
 	t.Helper()
-	c, _ := d.New(t, newName())
+	c := d.New(t, newName())
 	req := drivertest.Request(2)
 	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
 	g := drivertest.MustAcquire(t, c, req)
@@ -173,7 +173,7 @@ func Texts(t *testing.T, d *Database) {
 // OneConnection is for a pool of one connection, which serves many.
 func OneConnection(t *testing.T, d *Database) {
 	t.Helper()
-	c, _ := d.New(t, newName())
+	c := d.New(t, newName())
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -192,12 +192,12 @@ func OneConnection(t *testing.T, d *Database) {
 // Risk checks that a server which has a risk is refused, unless that is accepted.
 func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	t.Helper()
-	c, _ := d.New(t, newName())
+	c := d.New(t, newName())
 	_, err := acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
 	accepts := *d
 	accepts.Accept = append([]string{risk}, d.Accept...)
-	c, _ = accepts.New(t, newName())
+	c = accepts.New(t, newName())
 	mustAcquire(t, c, 1)
 	_, err = sqlstore.New(d.DB, d.Dialect, "ns", sqlstore.Options{Accept: []string{"everything"}})
 	drivertest.WantInvalid(t, "a risk that there is not", err, risk)
@@ -209,7 +209,7 @@ func Rights(t *testing.T, d *Database, ann Database, run func(script string) err
 	grants ...string,
 ) {
 	t.Helper()
-	c, _ := ann.New(t, newName())
+	c := ann.New(t, newName())
 	_, err := acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err,
 		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_format")

@@ -33,15 +33,15 @@ func Wired(t *testing.T, d *Database, addr string, connect func(addr string, con
 // something was received.
 func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 	t.Helper()
-	c, l := wired.New(t, newName())
+	c := wired.New(t, newName())
 	g := mustAcquire(t, c, 8)
-	l.Trips()
+	c.Trips()
 	p.Trips()
 	for range 5 {
 		g = mustRenew(t, c, g)
 		mustAcquire(t, c, 8)
 	}
-	if flights, n := p.Trips(), l.Trips(); flights != n {
+	if flights, n := p.Trips(), c.Trips(); flights != n {
 		t.Errorf("%d transactions are %d round trips", n, flights)
 	}
 }
@@ -52,7 +52,7 @@ func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 // of a copy.
 func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 	t.Helper()
-	c, _ := wired.New(t, newName())
+	c := wired.New(t, newName())
 	g := mustAcquire(t, c, 8)
 	for range 5 {
 		sent := 0
@@ -85,8 +85,8 @@ func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 func half(t *testing.T, wired, d *Database, p *proxytest.Proxy) {
 	t.Helper()
 	ns := newName()
-	c, _ := wired.New(t, ns)
-	operator, _ := d.New(t, ns)
+	c := wired.New(t, ns)
+	operator := d.New(t, ns)
 	g := mustAcquire(t, c, 2)
 	cut := make(chan struct{})
 	p.ForgetAt(func([]byte) bool { close(cut); return true }, 1)
