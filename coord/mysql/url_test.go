@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
@@ -60,7 +59,7 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "mysql://ann:secret@h/db?namespace=orders",
+	drivertest.Place(t, "mysql://ann:secret@h/db?namespace=orders",
 		"mysql://ann:secret@h/db?namespace=payments", "mysql://ann:secret@h/other?namespace=orders",
 		"mysql://ann:secret@i/db?namespace=orders",
 		"mysql://ann:secret@h/db?namespace=orders&prefix=own_",

@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
@@ -64,7 +63,7 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "postgres://ann:secret@h/db?namespace=orders",
+	drivertest.Place(t, "postgres://ann:secret@h/db?namespace=orders",
 		"postgres://ann:secret@h/db?namespace=payments", "postgres://ann:secret@h/other?namespace=orders",
 		"postgres://bob:secret@h/db?namespace=orders", "postgres://ann:secret@h,i/db?namespace=orders",
 		"postgres://ann:secret@h/db?namespace=orders&prefix=own_",

@@ -54,6 +54,30 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 	return c
 }
 
+// Place checks that a URL leads to a place, that it has no password in it, and that each of the
+// other URLs leads elsewhere. Nothing is there: a state file stands in front.
+func Place(t *testing.T, base string, others ...string) {
+	t.Helper()
+	place := func(u string) string {
+		t.Helper()
+		c, err := coord.Open(Within(t), u, coord.OpenOptions{State: filepath.Join(t.TempDir(), "state")})
+		p := coord.Describe(Closing(t, c, err)).Place
+		if p == "" || strings.Contains(p, "secret") {
+			t.Errorf("the place of %s is %q", u, p)
+		}
+		return p
+	}
+	first := place(base)
+	if again := place(base); again != first {
+		t.Errorf("the place of %s is %q, and %q the next time", base, first, again)
+	}
+	for _, u := range others {
+		if other := place(u); other == first {
+			t.Errorf("%s and %s have the same place, %q", base, u, first)
+		}
+	}
+}
+
 // BadURLs checks that each of the URLs is refused with an error that says what stands
 // beside it, and names none of the passwords that such URLs have: secret, sec%ret and
 // sec@ret.
