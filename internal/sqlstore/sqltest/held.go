@@ -20,7 +20,7 @@ func Held(t *testing.T, d *Database) {
 
 func held(t *testing.T, d *Database, name string) {
 	ns, c, g := granted(t, d)
-	operator, _ := d.New(t, ns)
+	operator := d.New(t, ns)
 	floor := g.NotAfter + 5_000
 	req := drivertest.Request(2)
 	req.Until, req.Workers = floor+10_000, coord.Range{First: 1, Count: 1}
