@@ -22,7 +22,6 @@ func Run(t *testing.T, d *Database) {
 		{"Undone", Undone},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},
-		{"Trips", Trips},
 		{"Format", Format},
 		{"Prefix", Prefix},
 		{"View", View},
@@ -32,37 +31,6 @@ func Run(t *testing.T, d *Database) {
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
 	}
-}
-
-// Trips counts round trips.
-func Trips(t *testing.T, d *Database) {
-	t.Helper()
-	c := d.New(t, newName())
-	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
-		t.Fatal(err)
-	}
-	req := drivertest.Request(drivertest.Capacity)
-	req.Identity = "pod"
-	c.Trips()
-	wantTrips := func(what string, want int) {
-		t.Helper()
-		if n := c.Trips(); n != want {
-			t.Errorf("%s makes %d round trips; want %d", what, n, want)
-		}
-	}
-	g := drivertest.MustAcquire(t, c, req)
-	wantTrips("Acquire", 3)
-	g = mustRenew(t, c, g)
-	wantTrips("Renew", 1)
-	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	wantTrips("Release", 1)
-	req.Token = newName()
-	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
-		t.Errorf("the identity had %v, and gets %v", g, again)
-	}
-	wantTrips("Acquire of the same", 2)
 }
 
 // Format checks that tables are left alone which another version has made.
