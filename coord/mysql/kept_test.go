@@ -48,10 +48,7 @@ func TestSettings(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, params := range mysqltest.Settings {
 		t.Run(params, func(t *testing.T) {
-			d := database(t, s, params)
-			sqltest.ServerClock(t, d)
-			sqltest.View(t, d)
-			sqltest.Texts(t, d)
+			sqltest.Stored(t, database(t, s, params))
 		})
 	}
 }

@@ -24,8 +24,7 @@ func Run(t *testing.T, d *Database) {
 		{"Edited", Edited},
 		{"Format", Format},
 		{"Prefix", Prefix},
-		{"View", View},
-		{"ServerClock", ServerClock},
+		{"Stored", Stored},
 		{"Dropped", Dropped},
 		{"Formatless", Formatless},
 	} {
@@ -77,55 +76,35 @@ func Prefix(t *testing.T, d *Database) {
 	}
 }
 
-// View checks that people can read who holds what.
-func View(t *testing.T, d *Database) {
+// Stored checks what is stored, whatever the session: a lease ends by the server's clock, text is
+// found as it is, whatever is in it, and people can read who holds what.
+func Stored(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
 	c := d.New(t, ns)
-	for range 3 {
-		mustAcquire(t, c, 3)
-	}
-	if err := c.Retire(drivertest.Within(t), 1); err != nil {
-		t.Fatal(err)
-	}
-	d.Exec(t, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s' AND worker = 2", ns)
-	for worker, want := range []string{"held", "retired", "free"} {
-		if s := d.Text(t, "SELECT state FROM unalike_workers WHERE namespace = '%s' AND worker = %d", ns,
-			worker); s != want {
-			t.Errorf("worker ID %d is %q; want %q", worker, s, want)
-		}
-	}
-	if s := d.Text(t, "SELECT holder FROM unalike_workers WHERE namespace = '%s' AND worker = 0",
-		ns); s != "test" {
-		t.Errorf("the holder is %q", s)
-	}
-}
-
-// ServerClock checks that leases end by the server's clock, whatever the time zone of a session.
-func ServerClock(t *testing.T, d *Database) {
-	t.Helper()
-	before, ttl := time.Now(), drivertest.Request(1).TTL
-	ns, _, _ := granted(t, d)
-	ends := time.UnixMicro(d.Int(t,
-		"SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns))
-	if early, latest := before.Add(ttl-time.Second),
-		time.Now().Add(ttl+time.Second); ends.Before(early) || ends.After(latest) {
-		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
-	}
-}
-
-// Texts checks that text is stored and found as it is, whatever is in it.
-func Texts(t *testing.T, d *Database) {
-	t.Helper()
-	c := d.New(t, newName())
-	req := drivertest.Request(2)
+	before, req := time.Now(), drivertest.Request(2)
 	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
 	g := drivertest.MustAcquire(t, c, req)
+	ends := time.UnixMicro(d.Int(t,
+		"SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = %d", ns, g.WorkerID))
+	if early, latest := before.Add(req.TTL-time.Second),
+		time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(latest) {
+		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
+	}
 	slots, err := c.List(drivertest.Within(t))
 	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity ||
 		slots[0].Holder != req.Holder {
 		t.Fatalf("List: %+v, %v", slots, err)
 	}
+	wantView := func(worker int, column, want string) {
+		t.Helper()
+		if s := d.Text(t, "SELECT %s FROM unalike_workers WHERE namespace = '%s' AND worker = %d", column,
+			ns, worker); s != want {
+			t.Errorf("the %s of worker ID %d is %q; want %q", column, worker, s, want)
+		}
+	}
+	wantView(g.WorkerID, "state", "held")
+	wantView(g.WorkerID, "holder", req.Holder)
 	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +112,18 @@ func Texts(t *testing.T, d *Database) {
 	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
 		t.Errorf("the identity had %v, and gets %v", g, again)
 	}
+	d.expire(t, ns, g.WorkerID)
+	wantView(g.WorkerID, "state", "free")
 	req.Identity += " " // another one
 	req.Token = newName()
-	drivertest.MustAcquire(t, c, req)
+	other := drivertest.MustAcquire(t, c, req)
+	if other.WorkerID == g.WorkerID {
+		t.Errorf("%v was granted to the identity with a space more, which had %v before", other, g)
+	}
+	if err := c.Retire(drivertest.Within(t), other.WorkerID); err != nil { // it is held
+		t.Fatal(err)
+	}
+	wantView(other.WorkerID, "state", "retired")
 }
 
 // OneConnection is for a pool of one connection, which serves many.
