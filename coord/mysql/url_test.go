@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -46,11 +45,11 @@ func TestTLS(t *testing.T) {
 // statements in one call.
 func TestBadOptions(t *testing.T) {
 	one := newPool(t, mysqltest.Start(t).DSN(""), 1)
-	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
-		_, err := New(one, namespace, Options(o))
-		return err
-	})
-	_, err := New(nil, "ns", Options{})
+	_, err := New(one, "a b", Options{})
+	drivertest.WantInvalid(t, "New", err, "namespace")
+	_, err = New(one, "ns", Options{Prefix: "A"})
+	drivertest.WantInvalid(t, "New", err, "Prefix")
+	_, err = New(nil, "ns", Options{})
 	drivertest.WantInvalid(t, "New", err, "nil")
 	c, err := New(one, "ns", Options{})
 	_, err = drivertest.Closing(t, c, err).Acquire(drivertest.Within(t), drivertest.Request(1))

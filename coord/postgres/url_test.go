@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
@@ -43,10 +42,10 @@ func TestTLS(t *testing.T) {
 // TestBadOptions: errors name what is wrong.
 func TestBadOptions(t *testing.T) {
 	good := newPool(t, "postgres://u@127.0.0.1:1/db")
-	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
-		_, err := New(good, namespace, Options(o))
-		return err
-	})
+	_, err := New(good, "a b", Options{})
+	drivertest.WantInvalid(t, "New", err, "namespace")
+	_, err = New(good, "ns", Options{Prefix: "A"})
+	drivertest.WantInvalid(t, "New", err, "Prefix")
 	unprepared, err := pgxpool.New(t.Context(), "postgres://u@127.0.0.1:1/db")
 	if err != nil {
 		t.Fatal(err)

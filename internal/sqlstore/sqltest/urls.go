@@ -50,21 +50,10 @@ func BadURLs(t *testing.T, scheme string) {
 	} {
 		all[scheme+url] = says
 	}
+	for _, bad := range []string{"1st_", "a-b", "a%20b", "x%22", strings.Repeat("a", 32)} {
+		all[scheme+"://u:secret@h/db?namespace=ns&prefix="+bad] = "Prefix"
+	}
 	drivertest.BadURLs(t, all)
-}
-
-// BadOptions checks that errors name what is wrong with options.
-func BadOptions(t *testing.T, open func(namespace string, o sqlstore.Options) error) {
-	t.Helper()
-	drivertest.WantInvalid(t, "namespace", open("a b", sqlstore.Options{}), "namespace")
-	for says, o := range map[string]sqlstore.Options{
-		"known are": {Accept: []string{"x"}}, "SkewBound": {SkewBound: -1},
-	} {
-		drivertest.WantInvalid(t, says, open("ns", o), says)
-	}
-	for _, bad := range []string{"Upper_", "1st_", "a-b", "a b", "x\"", strings.Repeat("a", 32)} {
-		drivertest.WantInvalid(t, bad, open("ns", sqlstore.Options{Prefix: bad}), "Prefix")
-	}
 }
 
 // Opened checks that what a URL says holds. The URL has a database that anything may be done in.
