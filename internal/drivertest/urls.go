@@ -10,7 +10,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
@@ -40,17 +39,15 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second ||
-		l.RenewEvery != 4*time.Second {
-		t.Errorf("%s: the lease times are %+v, %v", url, l, err)
+	want := coord.LeaseConfig{
+		TTL: 20 * time.Second, Horizon: 25 * time.Second, RenewEvery: 4 * time.Second,
+	}
+	if l := coord.Describe(c).Rules.Set; l != want {
+		t.Errorf("%s: the lease times are %+v; want %+v", url, l, want)
 	}
 	req := Request(1)
-	req.TTL = l.TTL
-	g := MustAcquire(t, c, req)
-	if err := c.Release(Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
+	req.TTL = want.TTL
+	MustAcquire(t, c, req)
 	return c
 }
 
