@@ -14,6 +14,8 @@ func TestBadURL(t *testing.T) {
 	drivertest.BadURLs(t, map[string]string{
 		"mysql://u:secret@h,i/db?namespace=ns": "there are 2 hosts; give the one that is written to, " +
 			"or a name that leads there",
+		"mysql://u:secret@h/db?namespace=ns&accept=x": `Accept has "x"; known are ` +
+			"innodb_flush_log_at_trx_commit, sync_binlog, semi_sync, binlog_format, single_writer",
 	})
 }
 

@@ -11,7 +11,13 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
-func TestBadURL(t *testing.T) { sqltest.BadURLs(t, "postgres") }
+func TestBadURL(t *testing.T) {
+	sqltest.BadURLs(t, "postgres")
+	drivertest.BadURLs(t, map[string]string{
+		"postgres://u:secret@h/db?namespace=ns&accept=x": `Accept has "x"; known are fsync, ` +
+			"full_page_writes",
+	})
+}
 
 func TestOpen(t *testing.T) {
 	s := pgtest.Start(t)

@@ -32,7 +32,6 @@ func BadURLs(t *testing.T, scheme string) {
 		"://u:secret@h/db?namespace=ns&socket=/x": "there are a host and a socket; give one of them",
 		"://u:secret@h/db?namespace=ns&prefix=A": "it is 1 to 31 lower case letters, digits and " +
 			"underscores, and does not begin with a digit",
-		"://u:secret@h/db?namespace=ns&accept=x":              `Accept has "x"; known are`,
 		"://u:secret@h/db?namespace=ns&colour=red":            "known are accept, ca",
 		"://u:secret@h/db?namespace=ns&ttl=10":                "unit",
 		"://u:secret@h/db?namespace=ns&ttl=100ms":             "at least 1s",
