@@ -1,7 +1,6 @@
 package sqltest
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -100,37 +99,4 @@ func RolledBack(t *testing.T, d *Database, s Server, dir string) {
 	copied(backup, dir)
 	r, err := renew(t, c, g)
 	wantQuarantined(t, "Renew after a server was put back", r, err)
-}
-
-// Rebuilt rewrites the tables, which takes them away from everybody for a moment, again and
-// again while a holder renews: it waits, goes on, and nothing is taken for a loss.
-func Rebuilt(t *testing.T, d *Database, statements ...string) {
-	t.Helper()
-	_, c, g := granted(t, d)
-	stop, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		for stop.Err() == nil {
-			r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1)
-			switch {
-			case err == nil:
-				g = r
-			case coord.Permanent(err): // otherwise a holder tries again
-				ended <- err
-				return
-			}
-		}
-		ended <- nil
-	}()
-	for range 5 {
-		d.Do(t, statements...)
-	}
-	end()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	wantLoss(t, c, false)
-	if again := mustRenew(t, c, g); again.Generation != g.Generation {
-		t.Errorf("%v became %v", g, again)
-	}
 }
