@@ -35,7 +35,6 @@ func Replace(old, new string) func(string) string {
 func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored),
 	more map[string]Damage,
 ) {
-	t.Helper()
 	all := map[string]Damage{
 		"truncated": {Spoil: func(s string) string { return s[:len(s)/2] }, Says: "truncated"},
 	}

@@ -13,7 +13,6 @@ import (
 // password_file=FILE, which follows what is given. Change sets the password of the user at the
 // server, and ends the user's connections.
 func ChangedPassword(t *testing.T, url string, change func(password string)) {
-	t.Helper()
 	file := filepath.Join(t.TempDir(), "password")
 	write := func(password string) {
 		t.Helper()

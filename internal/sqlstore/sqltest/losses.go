@@ -69,7 +69,6 @@ func wantLoss(t *testing.T, c coord.Admin, want bool) {
 // Missing deletes rows: all are made with the namespace, so that one which is missing is
 // noticed, and made again.
 func Missing(t *testing.T, d *Database) {
-	t.Helper()
 	for _, which := range []string{"AND worker = 0", "AND worker = 7", ""} {
 		ns, c, g := granted(t, d)
 		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
@@ -99,7 +98,6 @@ func Missing(t *testing.T, d *Database) {
 
 // Undone restores a dump that lacks a grant: who knows how much was written notices that.
 func Undone(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, _ := granted(t, d)
 	restore := d.dump(t, ns)
 	mustAcquire(t, c, 2)
@@ -111,7 +109,6 @@ func Undone(t *testing.T, d *Database) {
 // ComeAgain restores a row as a dump had it, and lets it come to the version that a holder
 // knows: stamps tell the two apart.
 func ComeAgain(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	restore := d.dump(t, ns)
 	known, err := c.Renew(drivertest.Within(t), g, g.NotAfter+9000)
@@ -128,7 +125,6 @@ func ComeAgain(t *testing.T, d *Database) {
 // Edited changes a record by hand, which leaves version and stamp as they are: it is not
 // overwritten by who has read it before.
 func Edited(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	d.Exec(t, "UPDATE unalike_slots SET record = '{' WHERE namespace = '%s' AND worker = 0", ns)
 	if r, err := renew(t, c, g); !errors.Is(err, coord.ErrInvalid) ||
@@ -144,7 +140,6 @@ func Edited(t *testing.T, d *Database) {
 // Formatless takes away the row without which the tables count as half made: who renews makes it
 // again, if nobody else comes.
 func Formatless(t *testing.T, d *Database) {
-	t.Helper()
 	_, c, g := granted(t, d)
 	d.Exec(t, "TRUNCATE TABLE unalike_format")
 	if r, err := renew(t, c, g); err == nil || coord.Permanent(err) {
@@ -156,7 +151,6 @@ func Formatless(t *testing.T, d *Database) {
 // Dropped drops all tables: they are made again, with a floor, by whoever knows that there was
 // something.
 func Dropped(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	for _, what := range []string{
 		"VIEW unalike_workers", "TABLE unalike_namespaces", "TABLE unalike_slots",
@@ -178,7 +172,6 @@ func Dropped(t *testing.T, d *Database) {
 // another one's way: all calls succeed. Trigger makes a trigger on unalike_slots for that, and
 // counts with the sequence races.
 func Races(t *testing.T, d *Database, trigger ...string) {
-	t.Helper()
 	c := d.New(t, newName())
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)

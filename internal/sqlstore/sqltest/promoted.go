@@ -22,7 +22,6 @@ type Standby struct {
 // and holders notice that, those who come from the other server and those who are new, and
 // nothing is granted below what may be lost. Before that it refuses writes, which may pass.
 func Promoted(t *testing.T, d *Database, s Standby) {
-	t.Helper()
 	ns := newName()
 	c := d.New(t, ns)
 	g := mustAcquire(t, c, 1)
@@ -69,7 +68,6 @@ type Server interface {
 // RolledBack puts a server back to an earlier state of all its files, with the namespace as it
 // is: that others have written is noticed, too, because nobody knows what else there was.
 func RolledBack(t *testing.T, d *Database, s Server, dir string) {
-	t.Helper()
 	backup := filepath.Join(filepath.Dir(dir), "backup")
 	_, c, g := granted(t, d)
 	seen := func() bool { // the coordinator knows what is written

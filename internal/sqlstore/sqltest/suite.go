@@ -13,7 +13,6 @@ import (
 
 // Run runs the tests that need nothing but a database.
 func Run(t *testing.T, d *Database) {
-	t.Helper()
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, *Database)
@@ -34,7 +33,6 @@ func Run(t *testing.T, d *Database) {
 
 // Format checks that tables are left alone which another version has made.
 func Format(t *testing.T, d *Database) {
-	t.Helper()
 	ns, _, g := granted(t, d)
 	refused := func(start, renewal string, change, undo []string) {
 		t.Helper()
@@ -57,7 +55,6 @@ func Format(t *testing.T, d *Database) {
 // Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
 // other.
 func Prefix(t *testing.T, d *Database) {
-	t.Helper()
 	ns := newName()
 	for _, place := range [][2]string{
 		{ns, sqlstore.DefaultPrefix}, {newName(), sqlstore.DefaultPrefix}, {ns, "other_"},
@@ -79,7 +76,6 @@ func Prefix(t *testing.T, d *Database) {
 // Stored checks what is stored, whatever the session: a lease ends by the server's clock, text is
 // found as it is, whatever is in it, and people can read who holds what.
 func Stored(t *testing.T, d *Database) {
-	t.Helper()
 	ns := newName()
 	c := d.New(t, ns)
 	before, req := time.Now(), drivertest.Request(2)
@@ -128,7 +124,6 @@ func Stored(t *testing.T, d *Database) {
 
 // OneConnection is for a pool of one connection, which serves many.
 func OneConnection(t *testing.T, d *Database) {
-	t.Helper()
 	c := d.New(t, newName())
 	var wg sync.WaitGroup
 	for range 16 {
@@ -162,7 +157,6 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 func Rights(t *testing.T, d *Database, ann Database, run func(script string) error,
 	grants ...string,
 ) {
-	t.Helper()
 	c := ann.New(t, newName())
 	_, err := acquire(t, c, 1)
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err,

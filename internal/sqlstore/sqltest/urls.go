@@ -16,7 +16,6 @@ import (
 
 // BadURLs checks that errors name what is wrong, and no password.
 func BadURLs(t *testing.T, scheme string) {
-	t.Helper()
 	junk, expired := drivertest.BadFiles(t)
 	all := map[string]string{}
 	pair := "&cert=" + expired.Cert + "&key=" + expired.Key
@@ -77,7 +76,6 @@ func WrongPassword(t *testing.T, url, user string) {
 
 // TLS is for a server whose certificate is signed by an authority, and its URL without options.
 func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
-	t.Helper()
 	open := func(options string) error {
 		url := secure + "?namespace=" + newName() + "&accept=" + accept + options
 		c, err := drivertest.Open(t, url)
@@ -115,7 +113,6 @@ func URLSeeds(f *testing.F, s sqldb.Scheme) {
 func URL(t *testing.T, s sqldb.Scheme, open driver.Opener,
 	text string,
 ) (target sqlstore.Target, ok bool) {
-	t.Helper()
 	u, err := driver.ParseURL(text)
 	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
 		return target, false

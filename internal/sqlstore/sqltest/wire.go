@@ -15,7 +15,6 @@ import (
 // Wired runs the tests of what is on the wire to the server at addr. Connect returns a database
 // with so many connections to an address.
 func Wired(t *testing.T, d *Database, addr string, connect func(addr string, conns int) *Database) {
-	t.Helper()
 	for name, c := range map[string]struct {
 		conns int
 		run   func(t *testing.T, wired, d *Database, p *proxytest.Proxy)
@@ -65,7 +64,6 @@ func trips(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 // been done before. The renewal finds out what became of it, and the next one is not taken for that
 // of a copy.
 func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
-	t.Helper()
 	c := wired.New(t, newName())
 	g := mustAcquire(t, c, 8)
 	for range 5 {
@@ -97,7 +95,6 @@ func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 // server. It waits for the rest, and has nothing locked meanwhile: others go on, and a floor is
 // raised.
 func half(t *testing.T, wired, d *Database, p *proxytest.Proxy) {
-	t.Helper()
 	ns := newName()
 	c := wired.New(t, ns)
 	operator := d.New(t, ns)
