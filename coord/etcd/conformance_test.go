@@ -15,9 +15,9 @@ import (
 func TestConformance(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator := server.Client(t)
-	drivertest.Conformance(t, func(testing.TB) drivertest.Driver[*etcd.Coordinator] {
-		return drivertest.Driver[*etcd.Coordinator]{
-			Open: func(tb testing.TB, ns string) *etcd.Coordinator {
+	drivertest.Conformance(t, func(testing.TB) drivertest.Driver {
+		return drivertest.Driver{
+			Open: func(tb testing.TB, ns string) drivertest.Operator {
 				tb.Helper()
 				return newCoordinator(tb, server.Client(tb), ns) // with a connection of its own
 			},

@@ -15,7 +15,6 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -205,6 +204,6 @@ func TestPasswordFile(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "etcd://ann:secret@h,i/orders",
+	drivertest.Place(t, "etcd://ann:secret@h,i/orders",
 		"etcd://h/orders", "etcd://h,i/payments", "etcd://h,i:2380/orders")
 }

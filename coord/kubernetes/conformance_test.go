@@ -44,11 +44,11 @@ func (c *cluster) with(tb testing.TB, client *http.Client, namespace string,
 // TestConformance holds the driver to the rules of package coord. Each case has a Kubernetes
 // namespace of its own: lists show all of one.
 func TestConformance(t *testing.T) {
-	drivertest.Conformance(t, func(tb testing.TB) drivertest.Driver[*kubernetes.Coordinator] {
+	drivertest.Conformance(t, func(tb testing.TB) drivertest.Driver {
 		tb.Helper()
 		c := newCluster(tb)
-		return drivertest.Driver[*kubernetes.Coordinator]{
-			Open: func(tb testing.TB, ns string) *kubernetes.Coordinator {
+		return drivertest.Driver{
+			Open: func(tb testing.TB, ns string) drivertest.Operator {
 				tb.Helper()
 				return c.new(tb, ns, kubernetes.Options{})
 			},

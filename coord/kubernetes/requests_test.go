@@ -29,8 +29,7 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := drivertest.Crowd[*kubernetes.Coordinator]{
-		Namespace: ns,
-		Members:   []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})},
+		Members: []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})},
 	}
 	for _, held := range []int{0, fulltest.Rounds(40, 1000)} {
 		all.Acquire(t, held, 16)

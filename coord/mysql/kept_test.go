@@ -36,7 +36,7 @@ func TestFellBack(t *testing.T) {
 		"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=1",
 		"--rpl-semi-sync-master-wait-no-slave=ON")
 	d := database(t, s, "")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
 	d.Exec(t, "SET GLOBAL rpl_semi_sync_master_enabled = 1")
 	d.Exec(t, "CREATE TABLE replicated (n int)") // it waits in vain
@@ -48,10 +48,7 @@ func TestSettings(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, params := range mysqltest.Settings {
 		t.Run(params, func(t *testing.T) {
-			d := database(t, s, params)
-			sqltest.ServerClock(t, d)
-			sqltest.View(t, d)
-			sqltest.Texts(t, d)
+			sqltest.Stored(t, database(t, s, params))
 		})
 	}
 }
@@ -119,7 +116,7 @@ func TestPromoted(t *testing.T) {
 	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
 	// who heeds read_only
 	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann")
-	c, _ := d.New(t, "others")
+	c := d.New(t, "others")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // write to the primary meanwhile.
 func TestReadOnly(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	before := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d", g.WorkerID)
 	d.Exec(t, "SET GLOBAL read_only = 1")
@@ -25,7 +25,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	_, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
 	wants("Renew", err)
-	newcomer, _ := d.New(t, "ns")
+	newcomer := d.New(t, "ns")
 	_, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wants("Acquire", err)
 	if after := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d",

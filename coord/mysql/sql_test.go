@@ -86,9 +86,6 @@ func TestWire(t *testing.T) {
 // TestSQL runs the tests of stores in SQL databases.
 func TestSQL(t *testing.T) { sqltest.Run(t, database(t, mysqltest.Start(t), "")) }
 
-// TestCrowd: a thousand starters.
-func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, mysqltest.Start(t), "")) }
-
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the
 // isolation level.
 func TestHeld(t *testing.T) {

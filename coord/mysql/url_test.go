@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
-	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -16,6 +14,8 @@ func TestBadURL(t *testing.T) {
 	drivertest.BadURLs(t, map[string]string{
 		"mysql://u:secret@h,i/db?namespace=ns": "there are 2 hosts; give the one that is written to, " +
 			"or a name that leads there",
+		"mysql://u:secret@h/db?namespace=ns&accept=x": `Accept has "x"; known are ` +
+			"innodb_flush_log_at_trx_commit, sync_binlog, semi_sync, binlog_format, single_writer",
 	})
 }
 
@@ -47,11 +47,11 @@ func TestTLS(t *testing.T) {
 // statements in one call.
 func TestBadOptions(t *testing.T) {
 	one := newPool(t, mysqltest.Start(t).DSN(""), 1)
-	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
-		_, err := New(one, namespace, Options(o))
-		return err
-	})
-	_, err := New(nil, "ns", Options{})
+	_, err := New(one, "a b", Options{})
+	drivertest.WantInvalid(t, "New", err, "namespace")
+	_, err = New(one, "ns", Options{Prefix: "A"})
+	drivertest.WantInvalid(t, "New", err, "Prefix")
+	_, err = New(nil, "ns", Options{})
 	drivertest.WantInvalid(t, "New", err, "nil")
 	c, err := New(one, "ns", Options{})
 	_, err = drivertest.Closing(t, c, err).Acquire(drivertest.Within(t), drivertest.Request(1))
@@ -60,7 +60,7 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "mysql://ann:secret@h/db?namespace=orders",
+	drivertest.Place(t, "mysql://ann:secret@h/db?namespace=orders",
 		"mysql://ann:secret@h/db?namespace=payments", "mysql://ann:secret@h/other?namespace=orders",
 		"mysql://ann:secret@i/db?namespace=orders",
 		"mysql://ann:secret@h/db?namespace=orders&prefix=own_",

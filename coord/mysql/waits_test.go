@@ -3,7 +3,6 @@ package mysql
 import (
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -31,8 +30,6 @@ func TestLockWait(t *testing.T) {
 func TestStatements(t *testing.T) {
 	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"),
 		"")
-	var c coord.Coordinator
-	c, _ = d.New(t, "ns")
-	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	_, err := d.New(t, "ns").Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "BINLOG_FORMAT")
 }

@@ -20,7 +20,7 @@ import (
 // the standby has it, is told that it is done only when the standby has it.
 func TestConfirmedAgain(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
 	awaitNobody(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -49,7 +49,7 @@ func TestConfirmedAgain(t *testing.T) {
 func TestWraparound(t *testing.T) {
 	s := pgtest.Start(t, "-c", "autovacuum=off")
 	d := database(t, s, "")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	d.Exec(t, "CHECKPOINT")
 	s.Kill()
@@ -64,7 +64,7 @@ func TestWraparound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Restart(t)
-	again, _ := database(t, s, "").New(t, "ns") // which knows nothing of the log that is gone
+	again := database(t, s, "").New(t, "ns") // which knows nothing of the log that is gone
 	g.Handle = nil
 	if r, err := again.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
 		r.NotAfter != g.NotAfter+1000 {
@@ -79,11 +79,11 @@ func TestEncoding(t *testing.T) {
 	database(t, s, "").Exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' "+
 		"LC_COLLATE 'C' LC_CTYPE 'C'")
 	d := database(t, s, "&dbname=latin1")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	req := drivertest.Request(2)
 	req.Identity, req.Holder = "größe", "ÄÖÜ"
 	g := drivertest.MustAcquire(t, c, req)
-	other, _ := d.New(t, "ns")
+	other := d.New(t, "ns")
 	g.Handle = nil
 	if _, err := other.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
 		t.Errorf("Renew: %v", err)
@@ -99,7 +99,7 @@ func TestEncoding(t *testing.T) {
 
 // TestNoSchema: where there is no place for tables, that is said for good.
 func TestNoSchema(t *testing.T) {
-	c, _ := database(t, pgtest.Start(t), "&search_path=nosuch").New(t, "ns")
+	c := database(t, pgtest.Start(t), "&search_path=nosuch").New(t, "ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "no schema has been selected",
 		"CREATE TABLE IF NOT EXISTS unalike_slots")
@@ -116,7 +116,7 @@ func TestMakingForLong(t *testing.T) {
 	if _, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext('unalike_'))"); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	if g, err := c.Acquire(drivertest.Within(t), drivertest.Request(1)); err == nil ||
 		coord.Permanent(err) {
 		t.Errorf("Acquire while the tables are being made: %v, %v; want an error that may pass", g, err)

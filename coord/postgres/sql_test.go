@@ -115,9 +115,7 @@ func TestSettings(t *testing.T) {
 		"&transform_null_equals=on",
 	} {
 		t.Run(params, func(t *testing.T) {
-			d := database(t, s, params)
-			sqltest.ServerClock(t, d)
-			sqltest.Texts(t, d)
+			sqltest.Stored(t, database(t, s, params))
 		})
 	}
 }

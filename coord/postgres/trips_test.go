@@ -17,7 +17,7 @@ import (
 // there are.
 func TestIndexed(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	c, _ := d.New(t, "ns")
+	c := d.New(t, "ns")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
-	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
-func TestBadURL(t *testing.T) { sqltest.BadURLs(t, "postgres") }
+func TestBadURL(t *testing.T) {
+	sqltest.BadURLs(t, "postgres")
+	drivertest.BadURLs(t, map[string]string{
+		"postgres://u:secret@h/db?namespace=ns&accept=x": `Accept has "x"; known are fsync, ` +
+			"full_page_writes",
+	})
+}
 
 func TestOpen(t *testing.T) {
 	s := pgtest.Start(t)
@@ -44,10 +48,10 @@ func TestTLS(t *testing.T) {
 // TestBadOptions: errors name what is wrong.
 func TestBadOptions(t *testing.T) {
 	good := newPool(t, "postgres://u@127.0.0.1:1/db")
-	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
-		_, err := New(good, namespace, Options(o))
-		return err
-	})
+	_, err := New(good, "a b", Options{})
+	drivertest.WantInvalid(t, "New", err, "namespace")
+	_, err = New(good, "ns", Options{Prefix: "A"})
+	drivertest.WantInvalid(t, "New", err, "Prefix")
 	unprepared, err := pgxpool.New(t.Context(), "postgres://u@127.0.0.1:1/db")
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +68,7 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "postgres://ann:secret@h/db?namespace=orders",
+	drivertest.Place(t, "postgres://ann:secret@h/db?namespace=orders",
 		"postgres://ann:secret@h/db?namespace=payments", "postgres://ann:secret@h/other?namespace=orders",
 		"postgres://bob:secret@h/db?namespace=orders", "postgres://ann:secret@h,i/db?namespace=orders",
 		"postgres://ann:secret@h/db?namespace=orders&prefix=own_",

@@ -7,7 +7,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -108,9 +107,9 @@ func TestBadURL(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "redis://ann:secret@h/1?namespace=orders", "redis://h?namespace=orders",
+	drivertest.Place(t, "redis://ann:secret@h/1?namespace=orders", "redis://h?namespace=orders",
 		"redis://h/1?namespace=payments", "redis://i/1?namespace=orders")
-	localtest.Place(t, "redis-sentinel://h,i/main/0?namespace=orders",
+	drivertest.Place(t, "redis-sentinel://h,i/main/0?namespace=orders",
 		"redis-sentinel://h,i/other/0?namespace=orders", "redis-sentinel://h/main/0?namespace=orders")
-	localtest.Place(t, "redis-cluster://h,i?namespace=orders", "redis-cluster://h?namespace=orders")
+	drivertest.Place(t, "redis-cluster://h,i?namespace=orders", "redis-cluster://h?namespace=orders")
 }

@@ -12,9 +12,9 @@ import (
 func TestConformance(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	servers, o := []string{server.Addr}, newOperator(t, []string{server.Addr})
-	drivertest.Conformance(t, func(testing.TB) drivertest.Driver[*zk.Coordinator] {
-		return drivertest.Driver[*zk.Coordinator]{
-			Open: func(tb testing.TB, ns string) *zk.Coordinator {
+	drivertest.Conformance(t, func(testing.TB) drivertest.Driver {
+		return drivertest.Driver{
+			Open: func(tb testing.TB, ns string) drivertest.Operator {
 				tb.Helper()
 				// The suite's requests stay within 30 s of the present.
 				return newCoordinator(tb, servers, ns, &zk.Options{SkewBound: 40 * time.Second})

@@ -25,7 +25,7 @@ const (
 var (
 	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
 	request, within       = drivertest.Request, drivertest.Within
-	mustAcquire, open     = drivertest.MustAcquire, drivertest.Open
+	mustAcquire           = drivertest.MustAcquire
 )
 
 // newCoordinator returns a coordinator that is closed with the test.

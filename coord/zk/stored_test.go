@@ -43,10 +43,6 @@ func TestDamagedSlot(t *testing.T) {
 		}
 	}, map[string]drivertest.Damage{
 		"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
-		"another layout": {
-			Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`),
-			Says:  "layout 40/", Readable: true,
-		},
 	})
 }
 

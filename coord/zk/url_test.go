@@ -8,7 +8,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -87,8 +86,8 @@ func TestBadOptions(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "zk://ann:secret@h,i/apps?namespace=orders", "zk://h,i/apps?namespace=payments",
-		"zk://h,i?namespace=orders", "zk://h/apps?namespace=orders")
+	drivertest.Place(t, "zk://ann:secret@h,i/apps?namespace=orders",
+		"zk://h,i/apps?namespace=payments", "zk://h,i?namespace=orders", "zk://h/apps?namespace=orders")
 }
 
 // create makes an empty node that anybody may use.

@@ -8,23 +8,22 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 )
 
-// Driver is how [Conformance] uses a back end.
-type Driver[C interface {
+// Operator is a coordinator, as all drivers have it.
+type Operator interface {
 	coord.Coordinator
 	coord.Admin
-}] struct {
+}
+
+// Driver is how [Conformance] uses a back end.
+type Driver struct {
 	// Open returns a participant in a namespace, which is closed with tb.
-	Open func(tb testing.TB, namespace string) C
+	Open func(tb testing.TB, namespace string) Operator
 	// Expire ends the lease of whoever holds a worker ID in a namespace, if anybody does.
 	Expire func(tb testing.TB, namespace string, worker int)
 }
 
 // Conformance holds a driver to the rules of package coord. Begin is called for each case.
-func Conformance[C interface {
-	coord.Coordinator
-	coord.Admin
-}](t *testing.T, begin func(tb testing.TB) Driver[C]) {
-	t.Helper()
+func Conformance(t *testing.T, begin func(tb testing.TB) Driver) {
 	harness := func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		return begin(tb).Harness(rand.Text())
@@ -34,7 +33,7 @@ func Conformance[C interface {
 }
 
 // Harness connects the suites of coordinators with a namespace.
-func (d Driver[C]) Harness(ns string) coordtest.Harness {
+func (d Driver) Harness(ns string) coordtest.Harness {
 	of := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
 		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 			tb.Helper()

@@ -22,9 +22,6 @@ type Stored struct {
 type Damage struct {
 	Spoil func(string) string
 	Says  string
-	// Readable says that the slot is well-formed, so that it is listed, and wrong only where
-	// it is.
-	Readable bool
 }
 
 // Replace replaces the first old by new.
@@ -38,7 +35,6 @@ func Replace(old, new string) func(string) string {
 func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored),
 	more map[string]Damage,
 ) {
-	t.Helper()
 	all := map[string]Damage{
 		"truncated": {Spoil: func(s string) string { return s[:len(s)/2] }, Says: "truncated"},
 	}
@@ -60,16 +56,12 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 			}
 			slot.Put(bad)
 			g, err := c.Acquire(Within(t), Request(1))
-			WantInvalid(t, "Acquire", err, d.Says)
-			if !d.Readable {
-				WantInvalid(t, "Acquire", err, slot.Name)
-			}
+			WantInvalid(t, "Acquire", err, d.Says, slot.Name)
 			if now := slot.Get(); now != bad {
 				t.Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
 			}
 			list, err := c.(coord.Admin).List(Within(t))
-			if !d.Readable && (!errors.Is(err, coord.ErrInvalid) || len(list) != 1 ||
-				list[0].WorkerID != 1) {
+			if !errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1 {
 				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
 			}
 			if g := MustAcquire(t, c, Request(2)); g.WorkerID != 1 {

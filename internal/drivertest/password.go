@@ -4,7 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // ChangedPassword changes the password of a user whose coordinator reads it from a file: the server
@@ -12,7 +13,6 @@ import (
 // password_file=FILE, which follows what is given. Change sets the password of the user at the
 // server, and ends the user's connections.
 func ChangedPassword(t *testing.T, url string, change func(password string)) {
-	t.Helper()
 	file := filepath.Join(t.TempDir(), "password")
 	write := func(password string) {
 		t.Helper()
@@ -35,19 +35,9 @@ func ChangedPassword(t *testing.T, url string, change func(password string)) {
 		return err
 	}
 	change("second: p@ss'word")
-	awaitResult(t, "the new password is wanted, and not known", func() bool { return renew() != nil })
+	// The first calls may meet connections that have just been closed.
+	streamtest.Eventually(t, "the new password is wanted", func() bool { return renew() != nil })
 	WantInvalid(t, "Renew with the old password", renew())
 	write("second: p@ss'word")
-	awaitResult(t, "the new password is known", func() bool { return renew() == nil })
-}
-
-// awaitResult calls do until it returns true, for 20 s at most: the first calls may meet
-// connections that have just been closed.
-func awaitResult(t *testing.T, what string, do func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !do(); {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within 20 s", what)
-		}
-	}
+	streamtest.Eventually(t, "the new password is known", func() bool { return renew() == nil })
 }

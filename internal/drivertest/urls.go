@@ -10,7 +10,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
@@ -33,17 +32,15 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second ||
-		l.RenewEvery != 4*time.Second {
-		t.Errorf("%s: the lease times are %+v, %v", url, l, err)
+	want := coord.LeaseConfig{
+		TTL: 20 * time.Second, Horizon: 25 * time.Second, RenewEvery: 4 * time.Second,
+	}
+	if l := coord.Describe(c).Rules.Set; l != want {
+		t.Errorf("%s: the lease times are %+v; want %+v", url, l, want)
 	}
 	req := Request(1)
-	req.TTL = l.TTL
-	g := MustAcquire(t, c, req)
-	if err := c.Release(Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
+	req.TTL = want.TTL
+	MustAcquire(t, c, req)
 	wrong, err := coord.Open(Within(t), url,
 		coord.OpenOptions{Clock: clocktest.NewShifted(time.Now().Add(time.Hour))})
 	_, err = Closing(t, wrong, err).(coord.Admin).Quarantine(Within(t), time.Time{})
@@ -51,6 +48,30 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 		t.Errorf("%s: Quarantine with a clock that is an hour ahead: %v", url, err)
 	}
 	return c
+}
+
+// Place checks that a URL leads to a place, that it has no password in it, and that each of the
+// other URLs leads elsewhere. Nothing is there: a state file stands in front.
+func Place(t *testing.T, base string, others ...string) {
+	t.Helper()
+	place := func(u string) string {
+		t.Helper()
+		c, err := coord.Open(Within(t), u, coord.OpenOptions{State: filepath.Join(t.TempDir(), "state")})
+		p := coord.Describe(Closing(t, c, err)).Place
+		if p == "" || strings.Contains(p, "secret") {
+			t.Errorf("the place of %s is %q", u, p)
+		}
+		return p
+	}
+	first := place(base)
+	if again := place(base); again != first {
+		t.Errorf("the place of %s is %q, and %q the next time", base, first, again)
+	}
+	for _, u := range others {
+		if other := place(u); other == first {
+			t.Errorf("%s and %s have the same place, %q", base, u, first)
+		}
+	}
 }
 
 // BadURLs checks that each of the URLs is refused with an error that says what stands

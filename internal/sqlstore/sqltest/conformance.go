@@ -7,7 +7,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -19,42 +18,30 @@ func (d *Database) expire(tb testing.TB, ns string, worker int) {
 		worker)
 }
 
-// Conformance runs the suites of coordinators.
-func Conformance(t *testing.T, d *Database) {
-	t.Helper()
-	drivertest.Conformance(t, func(testing.TB) holders {
-		return d.holders(func(*protocol.Coordinator, *Link) {})
-	})
-}
-
-type holders = drivertest.Driver[*protocol.Coordinator]
-
-// holders connects the suites of coordinators, and notes the links.
-func (d *Database) holders(note func(*protocol.Coordinator, *Link)) holders {
-	return holders{
-		Open: func(tb testing.TB, ns string) *protocol.Coordinator {
+// driver connects the suites of coordinators.
+func (d *Database) driver(testing.TB) drivertest.Driver {
+	return drivertest.Driver{
+		Open: func(tb testing.TB, ns string) drivertest.Operator {
 			tb.Helper()
-			c, l := d.New(tb, ns)
-			note(c, l)
-			return c
+			return d.New(tb, ns)
 		},
 		Expire: d.expire,
 	}
 }
 
+// Conformance runs the suites of coordinators.
+func Conformance(t *testing.T, d *Database) { drivertest.Conformance(t, d.driver) }
+
 // Between runs the suite's cases in which something happens between two transactions of one
 // operation.
 func Between(t *testing.T, d *Database) {
-	t.Helper()
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
-		tb.Helper()
-		ns, links := newName(), map[coord.Coordinator]*Link{}
-		note := func(c *protocol.Coordinator, l *Link) { links[c] = l }
+		ns := newName()
 		return coordtest.BetweenHarness{
-			Harness: d.holders(note).Harness(ns),
+			Harness: d.driver(tb).Harness(ns),
 			Lose:    func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
 			Before: func(c coord.Coordinator, n int, act func()) func() bool {
-				return links[c].Before(n, act)
+				return c.(Participant).Before(n, act)
 			},
 		}
 	})
@@ -62,7 +49,6 @@ func Between(t *testing.T, d *Database) {
 
 // Store holds the store to its interface.
 func Store(t *testing.T, d *Database) {
-	t.Helper()
 	storetest.Run(t, func(testing.TB) storetest.Harness {
 		ns := newName()
 		return storetest.Harness{

@@ -26,12 +26,18 @@ type Database struct {
 	Next string
 }
 
-// New returns a coordinator that ends with the test, and its link to the database.
-func (d *Database) New(tb testing.TB, namespace string) (*protocol.Coordinator, *Link) {
+// Participant is a coordinator of a namespace, and its link to the database.
+type Participant struct {
+	*protocol.Coordinator
+	*Link
+}
+
+// New returns a participant that ends with the test.
+func (d *Database) New(tb testing.TB, namespace string) Participant {
 	tb.Helper()
 	l := &Link{Database: d.DB}
 	c, err := sqlstore.New(l, d.Dialect, namespace, d.Options)
-	return drivertest.Closing(tb, c, err).Coordinator, l
+	return Participant{drivertest.Closing(tb, c, err).Coordinator, l}
 }
 
 // Link is a connection to a database on which something can happen.

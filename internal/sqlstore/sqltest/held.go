@@ -7,36 +7,20 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-// extend is a call that writes a window.
-type extend func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error)
 
 // Held holds a renewal, a resumption and a grant between what they read and their commit, while
 // the floor is raised: no window crosses a floor that was raised before it was written.
 func Held(t *testing.T, d *Database) {
-	t.Helper()
-	for name, call := range map[string]extend{
-		"Renew": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
-			return c.Renew(drivertest.Within(t), g, r.Until)
-		},
-		"Resume": func(c *protocol.Coordinator, g coord.Grant, r coord.Request) (coord.Grant, error) {
-			return c.Resume(drivertest.Within(t), g, r.Token, r.Until)
-		},
-		"Acquire": func(c *protocol.Coordinator, _ coord.Grant, r coord.Request) (coord.Grant, error) {
-			return c.Acquire(drivertest.Within(t), r)
-		},
-	} {
-		t.Run(name, func(t *testing.T) { held(t, d, call) })
+	for _, name := range []string{"Renew", "Resume", "Acquire"} {
+		t.Run(name, func(t *testing.T) { held(t, d, name) })
 	}
 }
 
-func held(t *testing.T, d *Database, call extend) {
-	t.Helper()
+func held(t *testing.T, d *Database, name string) {
 	ns, c, g := granted(t, d)
-	operator, _ := d.New(t, ns)
+	operator := d.New(t, ns)
 	floor := g.NotAfter + 5_000
 	req := drivertest.Request(2)
 	req.Until, req.Workers = floor+10_000, coord.Range{First: 1, Count: 1}
@@ -50,7 +34,18 @@ func held(t *testing.T, d *Database, call extend) {
 		t.Fatal(err)
 	}
 	ran, raised := make(chan error, 1), make(chan error, 1)
-	go func() { _, err := call(c, g, req); ran <- err }()
+	go func() {
+		var err error
+		switch ctx := drivertest.Within(t); name {
+		case "Renew":
+			_, err = c.Renew(ctx, g, req.Until)
+		case "Resume":
+			_, err = c.Resume(ctx, g, req.Token, req.Until)
+		case "Acquire":
+			_, err = c.Acquire(ctx, req)
+		}
+		ran <- err
+	}()
 	waits := func(n int64) func() bool {
 		return func() bool { return len(raised) > 0 || d.Int(t, "%s", d.Waiting) >= n }
 	}

@@ -6,15 +6,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// granted returns a coordinator of a new namespace, and a grant that it has.
-func granted(t *testing.T, d *Database) (ns string, c *protocol.Coordinator, g coord.Grant) {
+// granted returns a participant of a new namespace, and a grant that it has.
+func granted(t *testing.T, d *Database) (ns string, c Participant, g coord.Grant) {
 	t.Helper()
 	ns = newName()
-	c, _ = d.New(t, ns)
+	c = d.New(t, ns)
 	return ns, c, mustAcquire(t, c, 1)
 }
 
@@ -70,11 +69,10 @@ func wantLoss(t *testing.T, c coord.Admin, want bool) {
 // Missing deletes rows: all are made with the namespace, so that one which is missing is
 // noticed, and made again.
 func Missing(t *testing.T, d *Database) {
-	t.Helper()
 	for _, which := range []string{"AND worker = 0", "AND worker = 7", ""} {
 		ns, c, g := granted(t, d)
 		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
-		newcomer, _ := d.New(t, ns)
+		newcomer := d.New(t, ns)
 		r, err := acquire(t, newcomer, 8)
 		wantQuarantined(t, "Acquire", r, err)
 		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'",
@@ -87,20 +85,19 @@ func Missing(t *testing.T, d *Database) {
 	}
 	ns, _, g := granted(t, d)
 	d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
-	again, _ := d.New(t, ns)
+	again := d.New(t, ns)
 	if r, err := renew(t, again, fresh(g)); err == nil {
 		t.Errorf("Renew of %v, whose row is gone: %v", g, r)
 	}
 	wantLoss(t, again, true)
 	d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
-	newcomer, _ := d.New(t, ns)
+	newcomer := d.New(t, ns)
 	_, err := acquire(t, newcomer, 8)
 	drivertest.WantInvalid(t, "Acquire without the namespace's row", err)
 }
 
 // Undone restores a dump that lacks a grant: who knows how much was written notices that.
 func Undone(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, _ := granted(t, d)
 	restore := d.dump(t, ns)
 	mustAcquire(t, c, 2)
@@ -112,7 +109,6 @@ func Undone(t *testing.T, d *Database) {
 // ComeAgain restores a row as a dump had it, and lets it come to the version that a holder
 // knows: stamps tell the two apart.
 func ComeAgain(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	restore := d.dump(t, ns)
 	known, err := c.Renew(drivertest.Within(t), g, g.NotAfter+9000)
@@ -120,7 +116,7 @@ func ComeAgain(t *testing.T, d *Database) {
 		t.Fatal(err)
 	}
 	restore()
-	other, _ := d.New(t, ns)
+	other := d.New(t, ns)
 	mustRenew(t, other, fresh(g))
 	r, err := renew(t, c, known)
 	wantQuarantined(t, "Renew of what a dump has undone", r, err)
@@ -129,7 +125,6 @@ func ComeAgain(t *testing.T, d *Database) {
 // Edited changes a record by hand, which leaves version and stamp as they are: it is not
 // overwritten by who has read it before.
 func Edited(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	d.Exec(t, "UPDATE unalike_slots SET record = '{' WHERE namespace = '%s' AND worker = 0", ns)
 	if r, err := renew(t, c, g); !errors.Is(err, coord.ErrInvalid) ||
@@ -145,7 +140,6 @@ func Edited(t *testing.T, d *Database) {
 // Formatless takes away the row without which the tables count as half made: who renews makes it
 // again, if nobody else comes.
 func Formatless(t *testing.T, d *Database) {
-	t.Helper()
 	_, c, g := granted(t, d)
 	d.Exec(t, "TRUNCATE TABLE unalike_format")
 	if r, err := renew(t, c, g); err == nil || coord.Permanent(err) {
@@ -157,7 +151,6 @@ func Formatless(t *testing.T, d *Database) {
 // Dropped drops all tables: they are made again, with a floor, by whoever knows that there was
 // something.
 func Dropped(t *testing.T, d *Database) {
-	t.Helper()
 	ns, c, g := granted(t, d)
 	for _, what := range []string{
 		"VIEW unalike_workers", "TABLE unalike_namespaces", "TABLE unalike_slots",
@@ -170,7 +163,7 @@ func Dropped(t *testing.T, d *Database) {
 	}
 	r, err := acquire(t, c, 1)
 	wantQuarantined(t, "Acquire", r, err)
-	newcomer, _ := d.New(t, ns)
+	newcomer := d.New(t, ns)
 	r, err = acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire of a newcomer", r, err)
 }
@@ -179,8 +172,7 @@ func Dropped(t *testing.T, d *Database) {
 // another one's way: all calls succeed. Trigger makes a trigger on unalike_slots for that, and
 // counts with the sequence races.
 func Races(t *testing.T, d *Database, trigger ...string) {
-	t.Helper()
-	c, _ := d.New(t, newName())
+	c := d.New(t, newName())
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package sqltest
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,9 +22,8 @@ type Standby struct {
 // and holders notice that, those who come from the other server and those who are new, and
 // nothing is granted below what may be lost. Before that it refuses writes, which may pass.
 func Promoted(t *testing.T, d *Database, s Standby) {
-	t.Helper()
 	ns := newName()
-	c, link := d.New(t, ns)
+	c := d.New(t, ns)
 	g := mustAcquire(t, c, 1)
 	streamtest.Eventually(t, "the standby has it", func() bool {
 		var n int
@@ -33,7 +31,7 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 			"SELECT COUNT(*) FROM unalike_slots WHERE version > 0").Scan(&n)
 		return err == nil && n == 1
 	})
-	early, _ := s.New(t, ns)
+	early := s.New(t, ns)
 	if r, err := renew(t, early, fresh(g)); err == nil || coord.Permanent(err) {
 		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
 	}
@@ -45,14 +43,14 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	}
 	lost := mustAcquire(t, c, 2) // the standby never hears of it
 	s.Promote()
-	link.Database = s.DB
+	c.Database = s.DB
 
-	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
+	newcomer := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
 	r, err := acquire(t, newcomer, 2)
 	wantQuarantined(t, "Acquire", r, err)
 	r, err = renew(t, c, g)
 	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
-	stranger, _ := s.New(t, ns)
+	stranger := s.New(t, ns)
 	r, err = renew(t, stranger, fresh(g))
 	wantQuarantined(t, "Renew of a process that was started again", r, err)
 	if r, err := renew(t, stranger, fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {
@@ -70,7 +68,6 @@ type Server interface {
 // RolledBack puts a server back to an earlier state of all its files, with the namespace as it
 // is: that others have written is noticed, too, because nobody knows what else there was.
 func RolledBack(t *testing.T, d *Database, s Server, dir string) {
-	t.Helper()
 	backup := filepath.Join(filepath.Dir(dir), "backup")
 	_, c, g := granted(t, d)
 	seen := func() bool { // the coordinator knows what is written
@@ -100,37 +97,4 @@ func RolledBack(t *testing.T, d *Database, s Server, dir string) {
 	copied(backup, dir)
 	r, err := renew(t, c, g)
 	wantQuarantined(t, "Renew after a server was put back", r, err)
-}
-
-// Rebuilt rewrites the tables, which takes them away from everybody for a moment, again and
-// again while a holder renews: it waits, goes on, and nothing is taken for a loss.
-func Rebuilt(t *testing.T, d *Database, statements ...string) {
-	t.Helper()
-	_, c, g := granted(t, d)
-	stop, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		for stop.Err() == nil {
-			r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1)
-			switch {
-			case err == nil:
-				g = r
-			case coord.Permanent(err): // otherwise a holder tries again
-				ended <- err
-				return
-			}
-		}
-		ended <- nil
-	}()
-	for range 5 {
-		d.Do(t, statements...)
-	}
-	end()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	wantLoss(t, c, false)
-	if again := mustRenew(t, c, g); again.Generation != g.Generation {
-		t.Errorf("%v became %v", g, again)
-	}
 }

@@ -15,12 +15,11 @@ import (
 // Wired runs the tests of what is on the wire to the server at addr. Connect returns a database
 // with so many connections to an address.
 func Wired(t *testing.T, d *Database, addr string, connect func(addr string, conns int) *Database) {
-	t.Helper()
 	for name, c := range map[string]struct {
 		conns int
 		run   func(t *testing.T, wired, d *Database, p *proxytest.Proxy)
 	}{
-		"one round trip": {1, oneRoundTrip}, "half": {1, half}, "sent once": {16, sentOnce},
+		"round trips": {1, trips}, "half": {1, half}, "sent once": {16, sentOnce},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := proxytest.Start(t, addr)
@@ -29,21 +28,35 @@ func Wired(t *testing.T, d *Database, addr string, connect func(addr string, con
 	}
 }
 
-// oneRoundTrip counts what a transaction is on the wire: how often something is sent after
-// something was received.
-func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
-	t.Helper()
-	c, l := wired.New(t, newName())
-	g := mustAcquire(t, c, 8)
-	l.Trips()
+// trips counts what operations are on the wire: how often something is sent after something was
+// received. Each of their transactions is one round trip.
+func trips(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
+	c := wired.New(t, newName())
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	req := drivertest.Request(drivertest.Capacity)
+	req.Identity = "pod"
 	p.Trips()
-	for range 5 {
-		g = mustRenew(t, c, g)
-		mustAcquire(t, c, 8)
+	wantTrips := func(what string, want int) {
+		t.Helper()
+		if n := p.Trips(); n != want {
+			t.Errorf("%s makes %d round trips; want %d", what, n, want)
+		}
 	}
-	if flights, n := p.Trips(), l.Trips(); flights != n {
-		t.Errorf("%d transactions are %d round trips", n, flights)
+	g := drivertest.MustAcquire(t, c, req)
+	wantTrips("Acquire", 3)
+	g = mustRenew(t, c, g)
+	wantTrips("Renew", 1)
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
 	}
+	wantTrips("Release", 1)
+	req.Token = newName()
+	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
+		t.Errorf("the identity had %v, and gets %v", g, again)
+	}
+	wantTrips("Acquire of the same", 2)
 }
 
 // sentOnce breaks the connection of a change whose answer is under way: neither the store nor the
@@ -51,8 +64,7 @@ func oneRoundTrip(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 // been done before. The renewal finds out what became of it, and the next one is not taken for that
 // of a copy.
 func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
-	t.Helper()
-	c, _ := wired.New(t, newName())
+	c := wired.New(t, newName())
 	g := mustAcquire(t, c, 8)
 	for range 5 {
 		sent := 0
@@ -83,10 +95,9 @@ func sentOnce(t *testing.T, wired, _ *Database, p *proxytest.Proxy) {
 // server. It waits for the rest, and has nothing locked meanwhile: others go on, and a floor is
 // raised.
 func half(t *testing.T, wired, d *Database, p *proxytest.Proxy) {
-	t.Helper()
 	ns := newName()
-	c, _ := wired.New(t, ns)
-	operator, _ := d.New(t, ns)
+	c := wired.New(t, ns)
+	operator := d.New(t, ns)
 	g := mustAcquire(t, c, 2)
 	cut := make(chan struct{})
 	p.ForgetAt(func([]byte) bool { close(cut); return true }, 1)
