@@ -130,30 +130,23 @@ func archive(tb testing.TB) string {
 // Mode returns what the server is: standalone, leader or follower; empty: it does not
 // serve.
 func (s *Server) Mode() string {
-	answer, _ := s.ask("srvr") // no answer says nothing
+	answer, _ := s.ask([]byte("srvr"), time.Second) // no answer says nothing
 	_, mode, _ := bytes.Cut(answer, []byte("Mode: "))
 	mode, _, _ = bytes.Cut(mode, []byte("\n"))
 	return string(mode)
 }
 
-// ask sends one of the commands of four letters.
-func (s *Server) ask(command string) ([]byte, error) {
-	conn, err := dial(s.Addr, time.Second)
+// ask sends a request, within limit, and returns what the server answers until it closes the
+// connection, or until there is an error.
+func (s *Server) ask(request []byte, limit time.Duration) ([]byte, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, command); err != nil {
+	_ = conn.SetDeadline(time.Now().Add(limit)) // it fails if the connection is closed
+	if _, err := conn.Write(request); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(conn)
-}
-
-// dial makes a connection that lasts for so long.
-func dial(addr string, limit time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout("tcp", addr, limit)
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(limit))
-	}
-	return conn, err
 }
