@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
-	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 )
 
 // wantEmptyLine checks that no place is left in the line of a tag.
@@ -37,7 +36,7 @@ func TestLine(t *testing.T) {
 		requests.Add(1)
 		return invoke(ctx, method, req, reply, c, opts...)
 	})
-	var firsts numbertest.Ledger
+	var firsts sync.Map
 	var running sync.WaitGroup
 	began := time.Now()
 	for range takers {
@@ -54,7 +53,9 @@ func TestLine(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				firsts.Note([]int64{r.First})
+				if _, twice := firsts.LoadOrStore(r.First, true); twice {
+					t.Errorf("%d was given out twice", r.First)
+				}
 				for took, old := int64(time.Since(asked)), longest.Load(); took > old; {
 					longest.CompareAndSwap(old, took)
 					old = longest.Load()
@@ -64,7 +65,6 @@ func TestLine(t *testing.T) {
 	}
 	running.Wait()
 	took := time.Since(began)
-	firsts.Check(t)
 	if n, most := requests.Load(), int64(7*takers*each); n > most {
 		t.Errorf("%d takes were %d requests; want %d at most", takers*each, n, most)
 	}

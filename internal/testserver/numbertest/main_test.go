@@ -1,9 +1,0 @@
-package numbertest_test
-
-import (
-	"testing"
-
-	"github.com/unalike-id/unalike/internal/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
