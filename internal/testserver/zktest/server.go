@@ -100,9 +100,7 @@ func newServer(tb testing.TB, id, port int, o Options, option string) *Server {
 		"zoo.cfg": strings.Join(config, "\n") + "\n", "log4j.properties": logging,
 		"data/myid": strconv.Itoa(id),
 	} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		proctest.Write(tb, filepath.Join(home, name), text)
 	}
 	s.Server = proctest.NewServer(func() *exec.Cmd {
 		cmd := exec.Command("java", option,
