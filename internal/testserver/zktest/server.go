@@ -44,6 +44,8 @@ type Options struct {
 	Tick time.Duration
 	// OwnBounds leaves the bounds of sessions as ZooKeeper has them: 2 and 20 ticks.
 	OwnBounds bool
+	// Elects makes a single server elect a leader, as several do.
+	Elects bool
 	// Lines are added to the configuration.
 	Lines []string
 }
@@ -56,15 +58,15 @@ type Server struct {
 }
 
 // Start runs a single server that ends with the test.
-func Start(tb testing.TB, o Options) *Server { tb.Helper(); return start(tb, 1, o, false)[0] }
+func Start(tb testing.TB, o Options) *Server { tb.Helper(); return StartAll(tb, 1, o)[0] }
 
-// start runs servers that elect a leader, or one that stands alone.
-func start(tb testing.TB, n int, o Options, elects bool) (all []*Server) {
+// StartAll runs servers that end with the test. Several elect a leader.
+func StartAll(tb testing.TB, n int, o Options) (all []*Server) {
 	tb.Helper()
 	proctest.Need(tb, "zookeeper default-jre-headless", "java", mainJar)
 	archive := archive(tb)
 	ports := proctest.FreePorts(tb, 3*n)
-	if elects {
+	if n > 1 || o.Elects {
 		o.Lines = append(slices.Clone(o.Lines), "standaloneEnabled=false")
 		for i := range n {
 			o.Lines = append(o.Lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, ports[n+2*i],
