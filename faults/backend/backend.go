@@ -1,9 +1,6 @@
 // Package backend runs the coordinators of the fault suite: real servers, which the packages
 // below internal/testserver start as processes, with the faults that each kind of server can
 // have.
-//
-// Servers of etcd are the program itself, started again. So it calls [Main] first, in main and
-// in TestMain.
 package backend
 
 import (
@@ -31,7 +28,6 @@ import (
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -149,12 +145,8 @@ func Declare(tb testing.TB, rawURL string, space coord.Space) {
 	}
 }
 
-// Main runs a server and ends the process if it was started to be one. Otherwise it only mutes
-// the Redis client, which logs each failure to connect for the whole process.
-func Main() {
-	goredis.SetLogger(mute{})
-	etcdtest.Main()
-}
+// The Redis client logs each failure to connect for the whole process.
+func init() { goredis.SetLogger(mute{}) }
 
 // mute is a logger of the Redis client that logs nothing.
 type mute struct{}

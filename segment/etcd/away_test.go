@@ -29,7 +29,7 @@ func TestComesBack(t *testing.T) {
 	defer st.Close()
 	create(t, st, "a")
 	wantTake(t, st, "a", 1)
-	s.Stop()
+	s.Kill()
 	before := dials.Load()
 	const calls = 40
 	for i := range calls {

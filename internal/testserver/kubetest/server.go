@@ -27,8 +27,8 @@ const Version = "v1.36.3"
 // admin is the token of a user who may do everything.
 const admin = "admin"
 
-// Binary is where scripts/kubernetes puts the API server.
-func Binary(tb testing.TB) string {
+// binary is where scripts/kubernetes puts the API server.
+func binary(tb testing.TB) string {
 	tb.Helper()
 	fulltest.Long(tb, "the API server of Kubernetes takes minutes to build, and seconds to start")
 	cache, err := os.UserCacheDir()
@@ -43,31 +43,25 @@ func Binary(tb testing.TB) string {
 
 // Server is an API server without anything else of a cluster.
 type Server struct {
-	URL string // https://host:port
+	URL  string // https://host:port
+	Etcd *etcdtest.Server
 	*proctest.Server
 	http *http.Client
 	made atomic.Int64
 }
 
-// Start runs an API server that ends with the test, and returns when it is ready.
+// Start runs an API server, and its etcd, that end with the test, and returns when it is ready.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	Binary(tb) // else there is no use for the etcd
-	return StartOn(tb, etcdtest.Start(tb).Endpoint)
-}
-
-// StartOn is Start over an etcd of the caller's, at host:port.
-func StartOn(tb testing.TB, etcd string) *Server {
-	tb.Helper()
-	binary, dir, port := Binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
+	binary, dir, port := binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
 	key, tokens := certtest.New(tb).Issue(tb).Key, filepath.Join(dir, "tokens.csv")
 	proctest.Write(tb, tokens, admin+`,admin,admin,"system:masters"`+"\n")
-	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port)}
+	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port), Etcd: etcdtest.Start(tb)}
 	s.http = s.Client(tb, "", nil)
 	s.http.Timeout = 30 * time.Second
 	s.Server = proctest.NewServer(func() *exec.Cmd {
 		return exec.Command(binary, //nolint:gosec // it is ours
-			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port),
+			"--etcd-servers=http://"+s.Etcd.Endpoint, fmt.Sprintf("--secure-port=%d", port),
 			"--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
 			"--service-account-issuer=https://kubetest", "--service-account-key-file="+key,
 			"--service-account-signing-key-file="+key,
