@@ -51,11 +51,11 @@ type Backend struct {
 	// Exec makes statements at a database.
 	Exec func(statements ...string)
 
-	tb      testing.TB
-	url     func(options url.Values) string
-	call    []byte // text in lower case that every call of a coordinator contains
-	dirs    []string
-	restart func() // starts the servers that have ended; nil: each without the others
+	tb     testing.TB
+	url    func(options url.Values) string
+	call   []byte // text in lower case that every call of a coordinator contains
+	dirs   []string
+	formed func() // waits until servers have found each other; nil: they need not
 }
 
 // Fault is something that lasts until it is ended.
@@ -80,9 +80,9 @@ type Loss struct {
 
 // Server is one server of a back end.
 type Server interface {
+	proctest.Restarter
 	Kill()                   // as kill -9; returns when the process is gone
 	Terminate(tb testing.TB) // in good order; returns when the process is gone
-	Restart(tb testing.TB)   // after Kill or Terminate; returns when it serves
 	Freeze(tb testing.TB)    // as SIGSTOP; returns when the process stands still
 	Thaw(tb testing.TB)
 	Ended() bool // whether the process is gone
@@ -190,15 +190,10 @@ func (b *Backend) Thaw() { b.Each(func(s Server) { s.Thaw(b.tb) }) }
 // Restart starts all servers that have ended, with the data that they have, and waits until they
 // serve.
 func (b *Backend) Restart() {
-	if b.restart != nil {
-		b.restart()
-		return
+	proctest.Restart(b.tb, b.Servers...)
+	if b.formed != nil {
+		b.formed()
 	}
-	b.Each(func(s Server) {
-		if s.Ended() {
-			s.Restart(b.tb)
-		}
-	})
 }
 
 // Snapshot copies the data of all servers, which stand still for that moment, into a folder.

@@ -22,10 +22,7 @@ import (
 func startEtcd(tb testing.TB, members int) *Backend {
 	tb.Helper()
 	all := etcdtest.StartCluster(tb, members)
-	b := &Backend{
-		call: []byte("/unalike/"), restart: func() { proctest.Restart(tb, all...) },
-		Faults: []Fault{full(tb, all)},
-	}
+	b := &Backend{call: []byte("/unalike/"), Faults: []Fault{full(tb, all)}}
 	for _, s := range all {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
 		b.Way = append(b.Way, proxytest.Start(tb, s.Endpoint))
@@ -117,11 +114,10 @@ func full(tb testing.TB, all []*etcdtest.Server) Fault {
 func startKubernetes(tb testing.TB) *Backend {
 	tb.Helper()
 	api := kubetest.Start(tb)
-	in, store := api.Namespace(tb), &below{api.Etcd, api}
+	in := api.Namespace(tb)
 	b := &Backend{
-		// the store first: the API server cannot start without it
-		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{store, api},
-		call: []byte("/leases"), dirs: []string{store.Dir},
+		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api.Etcd, api},
+		call: []byte("/leases"), dirs: []string{api.Etcd.Dir},
 		Faults: []Fault{full(tb, []*etcdtest.Server{api.Etcd})},
 	}
 	b.url = func(o url.Values) string {
@@ -135,19 +131,4 @@ func startKubernetes(tb testing.TB) *Backend {
 		}
 	}}}
 	return b
-}
-
-// below is the etcd of an API server. It serves when that does.
-type below struct {
-	*etcdtest.Server
-	api *kubetest.Server
-}
-
-// Restart implements Server.
-func (s *below) Restart(tb testing.TB) {
-	tb.Helper()
-	s.Server.Restart(tb)
-	if !s.api.Ended() {
-		s.api.Await(tb)
-	}
 }

@@ -14,9 +14,7 @@ import (
 func startZK(tb testing.TB, servers int) *Backend {
 	tb.Helper()
 	all := zktest.StartAll(tb, servers, zktest.Options{})
-	b := &Backend{
-		call: []byte("/unalike/"), restart: func() { proctest.Restart(tb, all...) },
-	}
+	b := &Backend{call: []byte("/unalike/")}
 	for _, s := range all {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
 		b.Way = append(b.Way, proxytest.Start(tb, s.Addr))
