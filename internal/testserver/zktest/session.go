@@ -24,7 +24,7 @@ func (s *Server) KillSession(tb testing.TB, id int64) {
 	// off, which cuts this connection off.
 	request, err := binary.Append(nil, binary.BigEndian, reopening{
 		Length: 44, Timeout: 10_000, Session: id, PasswordBytes: passwordBytes,
-		Password: passwordOf(id), CloseLength: shortest, CloseNumber: 1, CloseOp: opClose,
+		Password: passwordOf(id), CloseLength: 8, CloseNumber: 1, CloseOp: -11,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -76,33 +76,7 @@ func (s *Server) Sessions(tb testing.TB) []int64 {
 	return all
 }
 
-// Operations of the protocol, for [Asks].
 const (
-	OpExists = 3
-	OpSet    = 5
-	OpMulti  = 14
-
-	opClose = -11
-)
-
-// Asks returns a function that reports whether a client asks for an operation in what it sends.
-func Asks(op int32) func(sent []byte) bool {
-	return func(sent []byte) bool {
-		for len(sent) >= 4+shortest {
-			length, number := binary.BigEndian.Uint32(sent), binary.BigEndian.Uint32(sent[4:])
-			// The request for a session has a version, which is 0, where others have their number.
-			if number != 0 && int32(binary.BigEndian.Uint32(sent[8:])) == op {
-				return true
-			}
-			sent = sent[min(len(sent), 4+int(length)):]
-		}
-		return false
-	}
-}
-
-const (
-	// shortest is the length of a request to close a session: its number and its kind.
-	shortest      = 8
 	passwordBytes = 16
 	// superSecret is the constant of that name in ZooKeeperServer.java.
 	superSecret = 0xB3415C00
