@@ -67,7 +67,9 @@ func TestOpen(t *testing.T) {
 func TestClock(t *testing.T) {
 	c := parse(t, "coordinator: file://"+filepath.ToSlash(t.TempDir())+"/ids\n")
 	c.Clock = clocktest.NewShifted(time.Now().Add(time.Hour))
-	g, err := c.Open(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	g, err := c.Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +107,8 @@ func TestOpenErrors(t *testing.T) {
 		},
 		{
 			"unknown scheme", "coordinator: etcd3://u:secret@h/n\n",
-			"config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static, " +
-				"test; a driver is made known by importing its package",
+			"config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are file, " +
+				"static, test; a driver is made known by importing its package",
 		},
 		{
 			"two horizons", static + "&horizon=4s\nhorizon: 5s\n",

@@ -212,5 +212,5 @@ func TestBoard(t *testing.T) {
 		until(t, "the board has "+expr, func() bool { return p.Query(t, expr) > 0 })
 	}
 	// nor that of the start, when there was nobody
-	until(t, "in peace there are no alerts", func() bool { return len(p.Alerts(t)) == 0 })
+	until(t, "in peace there are no alerts", func() bool { return p.Query(t, "ALERTS") == 0 })
 }

@@ -21,9 +21,7 @@ func TestGivenBack(t *testing.T) {
 			store, s := steps(t, 10)
 			wantNext(t, s, 1, used)
 			synctest.Wait()
-			if err := s.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			wantErr(t, "Close", s.Close(t.Context()), nil)
 			if calls := store.Calls("give back"); calls != 1 {
 				t.Errorf("after %d: it was called %d times", used, calls)
 			}
@@ -49,9 +47,7 @@ func TestNotContiguous(t *testing.T) {
 		sequence(t, store, segment.Config{MaxStep: 10}) // 11 to 20
 		wantNext(t, a, 1, 5)
 		synctest.Wait() // 21 to 30
-		if err := a.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		wantErr(t, "Close", a.Close(t.Context()), nil)
 		wantStored(t, store, 21)
 	})
 }
@@ -132,9 +128,7 @@ func TestCloseWhileUsed(t *testing.T) {
 			// They have begun.
 			_ = s.Health()
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		wantErr(t, "Close", s.Close(t.Context()), nil)
 		running.Wait()
 		// As many were given out as there are below it, each once.
 		wantStored(t, store, issued.Load()+1)

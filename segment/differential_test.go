@@ -59,12 +59,8 @@ func TestLikeTheFirst(t *testing.T) {
 					synctest.Wait()
 				}
 			}
-			if err := s.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := oracle.close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			wantErr(t, "Close", s.Close(t.Context()), nil)
+			wantErr(t, "close of the plain version", oracle.close(t.Context()), nil)
 			want, err := theirs.Tag(t.Context(), "t")
 			if err != nil {
 				t.Fatal(err)

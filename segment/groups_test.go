@@ -65,9 +65,7 @@ func TestGroups(t *testing.T) {
 					t.Errorf("period %d: the store has %+v, %v; want %d next", p, tag, err, next)
 				}
 			}
-			if err := errors.Join(g.Close(t.Context()), g.Close(t.Context())); err != nil {
-				t.Error(err)
-			}
+			wantErr(t, "Close, twice", errors.Join(g.Close(t.Context()), g.Close(t.Context())), nil)
 			for _, later := range []time.Duration{0, 400 * 24 * time.Hour} {
 				time.Sleep(later)
 				_, _, err := g.Next(t.Context())

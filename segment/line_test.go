@@ -116,9 +116,7 @@ func TestChangedStep(t *testing.T) {
 		s := sequence(t, store, segment.Config{Hold: time.Second})
 		use(t, s.Next, 100*time.Millisecond, 10*time.Second)
 		for _, step := range []int64{200, 20, 2 * segment.DefaultMaxStep} {
-			if err := store.SetStep(t.Context(), "t", step); err != nil {
-				t.Fatal(err)
-			}
+			wantErr(t, "SetStep", store.SetStep(t.Context(), "t", step), nil)
 			use(t, s.Next, 100*time.Millisecond, 2*time.Minute) // segments of 200 last for 20 s
 			if got := s.Health().Step; got != step {
 				t.Errorf("the step is %d; it was set to %d two minutes ago", got, step)
@@ -143,9 +141,7 @@ func TestSetBackCost(t *testing.T) {
 		}
 		for i := range tags {
 			tag := segment.Tag{Name: fmt.Sprint(i), Next: 1, Step: 10}
-			if err := store.Create(t.Context(), tag); err != nil {
-				t.Fatal(err)
-			}
+			wantErr(t, "Create", store.Create(t.Context(), tag), nil)
 		}
 		s := set(t, store, segment.Config{MaxStep: 10, Logger: slog.New(slog.DiscardHandler)})
 		spend := func() (failed int) {

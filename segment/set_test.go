@@ -50,9 +50,7 @@ func TestSet(t *testing.T) {
 		if h := s.Health(); len(h) != len(all) || h[7].Tag != "tag0007" || h[7].Issued != 8 {
 			t.Errorf("Health has %d: %+v", len(h), h[7])
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		wantErr(t, "Close", s.Close(t.Context()), nil)
 		_, err := s.Next(t.Context(), "tag0007")
 		wantErr(t, "Next after Close", err, segment.ErrClosed)
 		all, err = store.Tags(t.Context())
@@ -69,9 +67,7 @@ func TestNewTag(t *testing.T) {
 		store := fake(10)
 		s := set(t, store, segment.Config{})
 		time.Sleep(10 * time.Second)
-		if err := store.Create(t.Context(), segment.Tag{Name: "new", Next: 7, Step: 10}); err != nil {
-			t.Fatal(err)
-		}
+		wantErr(t, "Create", store.Create(t.Context(), segment.Tag{Name: "new", Next: 7, Step: 10}), nil)
 		began := time.Now()
 		if n, err := s.Next(t.Context(), "new"); n != 7 || err != nil || time.Since(began) != 0 {
 			t.Errorf("Next = %d, %v after %v", n, err, time.Since(began))
@@ -115,9 +111,7 @@ func TestDeletedTag(t *testing.T) {
 		wantErr(t, "Next", err, segment.ErrUnknownTag)
 		_, err = q.Next()
 		wantErr(t, "Next of its sequence", err, segment.ErrUnknownTag)
-		if err := store.Create(t.Context(), segment.Tag{Name: "t", Next: 2, Step: 10}); err != nil {
-			t.Fatal(err)
-		}
+		wantErr(t, "Create", store.Create(t.Context(), segment.Tag{Name: "t", Next: 2, Step: 10}), nil)
 		_, err = s.Next(t.Context(), "t")
 		wantErr(t, "Next of a tag that begins anew", err, segment.ErrWentBack)
 		store.Set("t", top+1)

@@ -51,7 +51,7 @@ func BenchmarkSegmentNext(b *testing.B) {
 			all = append(all, sequence(b, segment.Config{}))
 		}
 		var turns atomic.Int64
-		benchtest.Together(b, func(calls int) { next(b, all[place(&turns)], calls) })
+		together(b, func(calls int) { next(b, all[place(&turns)], calls) })
 	})
 	b.Run("gen=add/goroutines=2", func(b *testing.B) {
 		var all []*word
@@ -59,7 +59,7 @@ func BenchmarkSegmentNext(b *testing.B) {
 			all = append(all, new(word))
 		}
 		var turns atomic.Int64
-		benchtest.Together(b, func(calls int) { all[place(&turns)].add(calls) })
+		together(b, func(calls int) { all[place(&turns)].add(calls) })
 	})
 }
 

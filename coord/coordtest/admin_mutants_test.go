@@ -18,7 +18,7 @@ func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) coord.Coordinat
 	return func() Harness {
 		server := memstore.NewServer("a")
 		return Harness{Client: func(testing.TB, coord.Range) coord.Coordinator {
-			c, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
+			c, err := protocol.New(server, protocol.Settings{
 				Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second,
 				MaxHorizon: 2 * time.Minute, SkewBound: time.Second, Clock: clock.System(),
 			})

@@ -94,7 +94,7 @@ func (b broken) do(m made, call func(coord.Grant) (coord.Grant, error)) (coord.G
 	}
 	g := m.old
 	b.fake.mu.Lock()
-	m.before = *b.fake.space.slot(g.WorkerID)
+	m.before = *b.fake.slot(g.WorkerID)
 	b.fake.mu.Unlock()
 	if b.takes != nil {
 		b.takes(m.op, m.before, &g)
@@ -110,7 +110,7 @@ func (b broken) end(m made) (coord.Grant, error) {
 	if b.ends != nil {
 		b.fake.mu.Lock()
 		defer b.fake.mu.Unlock()
-		m.stored = b.fake.space.slot(max(m.old.WorkerID, m.now.WorkerID))
+		m.stored = b.fake.slot(max(m.old.WorkerID, m.now.WorkerID))
 		b.ends(&m)
 	}
 	return m.now, m.err

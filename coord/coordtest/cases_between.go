@@ -27,7 +27,6 @@ type BetweenHarness struct {
 // operation makes to its back end, or where the answer to it is lost. Each time it asks for
 // a new harness.
 func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
-	t.Helper()
 	events := map[string]func(*between){
 		"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween,
 		"LostReply": lostReplyBetween,
@@ -42,7 +41,7 @@ func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 						b.party = s.client(2)
 						b.req = b.request()
 						run(b)
-					}}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+					}}, h.Harness, callTimeout)
 					if b.acted() {
 						continue
 					}

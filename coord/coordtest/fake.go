@@ -28,8 +28,12 @@ const fakeName = "fake"
 type Fake struct {
 	cfg FakeConfig
 
-	mu     sync.Mutex
-	space  *space
+	mu          sync.Mutex
+	fingerprint string
+	floor       int64
+	slots       map[int]*slot
+	uses        uint64 // of slots, so far
+
 	faults [numOps][]fault
 	outage *fault
 	calls  []*Call
@@ -39,10 +43,7 @@ type Fake struct {
 
 // NewFake returns an empty back end.
 func NewFake(cfg FakeConfig) *Fake {
-	return &Fake{
-		cfg: cfg, watchers: map[string]chan struct{}{},
-		space: &space{limit: cfg.Workers, slots: map[int]*slot{}},
-	}
+	return &Fake{cfg: cfg, slots: map[int]*slot{}, watchers: map[string]chan struct{}{}}
 }
 
 // Client returns a new participant of the back end.
@@ -176,13 +177,13 @@ func (f *Fake) apply(call *Call) (r result) {
 	defer f.mu.Unlock()
 	switch call.Op {
 	case Acquire:
-		r.grant, r.err = f.space.acquire(call.Request)
+		r.grant, r.err = f.acquire(call.Request)
 	case Renew:
-		r.grant, r.err = f.space.renew(call.Grant, call.Until)
+		r.grant, r.err = f.renew(call.Grant, call.Until)
 	case Resume:
-		r.grant, r.err = f.space.resume(call.Grant, call.Token, call.Until)
+		r.grant, r.err = f.resume(call.Grant, call.Token, call.Until)
 	case Release:
-		if r.err = f.space.release(call.Grant, call.Last); r.err == nil {
+		if r.err = f.release(call.Grant, call.Last); r.err == nil {
 			delete(f.watchers, call.Grant.Token)
 		}
 	}

@@ -23,14 +23,6 @@ type Call struct {
 	Result coord.Grant // what the back end has granted; zero: nothing
 }
 
-// Slot is what a [Fake] stores for a worker ID.
-type Slot struct {
-	Token      string // of the holder; empty: nobody holds it
-	Generation uint64 // 0: it was never held
-	NotBefore  int64  // of the last stored piece
-	NotAfter   int64  // stored
-}
-
 // Calls returns the log: all calls so far, in the order in which they were made.
 func (f *Fake) Calls() []Call {
 	f.mu.Lock()
@@ -50,24 +42,21 @@ func (f *Fake) CallsOf(op Op) []Call {
 // Count returns how many calls of op were made, whatever became of them.
 func (f *Fake) Count(op Op) int { return len(f.CallsOf(op)) }
 
-// Slot returns what is stored for a worker ID.
-func (f *Fake) Slot(worker int) Slot {
+// Slot returns what is stored for a worker ID: the last piece, and the token of its holder. Without
+// a token nobody holds it, and with generation 0 nobody ever did. The handle is nil.
+func (f *Fake) Slot(worker int) coord.Grant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sl := f.space.slot(worker)
-	return Slot{
-		Token: sl.token, Generation: sl.generation, NotBefore: sl.from, NotAfter: sl.stored,
-	}
+	return f.slot(worker).Grant
 }
 
 // Holders returns the worker IDs whose lease is not over, in ascending order.
 func (f *Fake) Holders() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now().UnixMicro()
 	var ids []int
-	for id, sl := range f.space.slots {
-		if sl.token != "" && sl.leaseEnd > now {
+	for id, sl := range f.slots {
+		if sl.held() {
 			ids = append(ids, id)
 		}
 	}
@@ -79,7 +68,7 @@ func (f *Fake) Holders() []int {
 func (f *Fake) Floor() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.space.floor
+	return f.floor
 }
 
 // RaiseFloor raises the floor of the namespace to tick, as a driver does that
@@ -87,7 +76,7 @@ func (f *Fake) Floor() int64 {
 func (f *Fake) RaiseFloor(tick int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.space.floor = max(f.space.floor, tick)
+	f.floor = max(f.floor, tick)
 }
 
 // Expire ends the lease of a worker ID now. Its slot stays as it is until somebody
@@ -96,9 +85,9 @@ func (f *Fake) RaiseFloor(tick int64) {
 func (f *Fake) Expire(worker int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sl := f.space.slot(worker)
+	sl := f.slot(worker)
 	sl.leaseEnd = min(sl.leaseEnd, time.Now().UnixMicro())
-	f.notifyLost(sl.token)
+	f.notifyLost(sl.Token)
 }
 
 // Steal gives a worker ID to somebody else, by the rules, as if its lease had
@@ -108,17 +97,17 @@ func (f *Fake) Expire(worker int) {
 func (f *Fake) Steal(worker int) coord.Grant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sl := f.space.slot(worker)
-	f.notifyLost(sl.token)
+	sl := f.slot(worker)
+	f.notifyLost(sl.Token)
 	req := sl.req
 	if req.Scale.Unit > 0 {
 		ahead := req.Until - req.Now
 		req.Now = req.Scale.Tick(time.Now().UnixMicro())
 		req.Until = req.Now + ahead
 	}
-	req.Token = fmt.Sprintf("thief-%d-%d", worker, sl.generation+1)
+	req.Token = fmt.Sprintf("thief-%d-%d", worker, sl.Generation+1)
 	req.Identity, req.Holder = "", "thief"
-	g := f.space.give(worker, req)
+	g := f.give(worker, req)
 	sl.leaseEnd = math.MaxInt64
 	return g
 }

@@ -38,19 +38,19 @@ func after(change func(m *made), ops ...Op) func() Harness {
 func saying(ends func(m *made)) func() Harness { return brokenHarness(wrong{ends: ends}) }
 
 // owner makes a grant that of whoever has the worker ID.
-func owner(s slot, g *coord.Grant) { g.Token, g.Generation = s.token, s.generation }
+func owner(s slot, g *coord.Grant) { g.Token, g.Generation = s.Token, s.Generation }
 
 var mutants = []mutant{
 	{
 		"generation ignored", "DelayedAcquireResurrectsNothing ReleasedTokenIsNewGrant",
 		taking(func(_ Op, s slot, g *coord.Grant) {
-			if g.Token == s.token {
+			if g.Token == s.Token {
 				owner(s, g)
 			}
 		}),
 	},
 	{"token ignored", "WrongTokenOrGeneration", taking(func(_ Op, s slot, g *coord.Grant) {
-		if g.Generation == s.generation {
+		if g.Generation == s.Generation {
 			owner(s, g)
 		}
 	})},
@@ -65,7 +65,7 @@ var mutants = []mutant{
 		}
 	})},
 	{"a free slot is anybody's", "ReleasedIsOut", saying(func(m *made) {
-		if m.before.token == "" {
+		if m.before.Token == "" {
 			m.err = nil
 		}
 	})},
@@ -76,10 +76,10 @@ var mutants = []mutant{
 	})},
 	{
 		"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History",
-		after(func(m *made) { m.stored.stored, m.now.NotAfter = m.until, m.until }, Renew),
+		after(func(m *made) { m.stored.NotAfter, m.now.NotAfter = m.until, m.until }, Renew),
 	},
 	{"window not stored", "WindowSurvivesCrash History", after(func(m *made) {
-		m.stored.stored = m.now.NotBefore
+		m.stored.NotAfter = m.now.NotBefore
 	}, Acquire)},
 	{
 		"window from the clock", "WindowSurvivesCrash History FloorHoldsForAcquire " +
@@ -100,7 +100,7 @@ var mutants = []mutant{
 		after(func(m *made) { m.now.NotBefore = m.old.NotBefore }, Renew, Resume),
 	},
 	{"floor compared with what is stored", "FloorAfterLostReply", after(func(m *made) {
-		if m.now.NotBefore <= m.before.stored {
+		if m.now.NotBefore <= m.before.NotAfter {
 			m.now.NotBefore = m.old.NotBefore
 		}
 	}, Renew)},
@@ -110,13 +110,13 @@ var mutants = []mutant{
 		after(func(m *made) { m.now.NotBefore = m.old.NotAfter }, Renew, Resume),
 	},
 	{"release raises", "ReleaseNeverRaises", after(func(m *made) {
-		m.stored.stored = m.until
+		m.stored.NotAfter = m.until
 	}, Release)},
 	{"release forgets the window", "ReleaseUnused", after(func(m *made) {
-		m.stored.stored = 0
+		m.stored.NotAfter = 0
 	}, Release)},
 	{"release does not trim", "ReleaseFreesAndTrims ResumeAndRelease", after(func(m *made) {
-		m.stored.stored = m.before.stored
+		m.stored.NotAfter = m.before.NotAfter
 	}, Release)},
 	{
 		"replayed acquire is a new grant", "ReplayedAcquireIsTheSameGrant",
@@ -145,16 +145,16 @@ var mutants = []mutant{
 		"the generation before does as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands " +
 			"ResumeTwiceAtOnce",
 		taking(func(_ Op, s slot, g *coord.Grant) {
-			if g.Generation+1 == s.generation {
+			if g.Generation+1 == s.Generation {
 				owner(s, g)
 			}
 		}),
 	},
 	{"resume keeps the token", "ResumeAndAReplayedAcquire", after(func(m *made) {
-		m.stored.token = m.old.Token
+		m.stored.Token = m.old.Token
 	}, Resume)},
 	{"resume cannot be repeated", "ResumeRepeatedIsTheSame", saying(func(m *made) {
-		if m.op == Resume && m.before.generation > m.old.Generation {
+		if m.op == Resume && m.before.Generation > m.old.Generation {
 			m.err = coord.ErrLeaseLost
 		}
 	})},
@@ -184,7 +184,7 @@ var mutants = []mutant{
 		h.Expire = func(_ testing.TB, g coord.Grant) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.space.slot(g.WorkerID).leaseEnd = 0
+			f.slot(g.WorkerID).leaseEnd = 0
 		}
 		return h
 	}},

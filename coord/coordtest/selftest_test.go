@@ -66,7 +66,7 @@ func recordCase(t *testing.T, tc testCase, h func() Harness) *recorder {
 	go func() {
 		defer close(done)
 		// Some mutants are found by waiting in vain, which a short time shows as well.
-		runCase(r, tc, func(testing.TB) Harness { return h() }, 50*time.Millisecond)
+		runCase(r, tc, h(), 50*time.Millisecond)
 	}()
 	<-done
 	for _, f := range slices.Backward(r.cleanups) {

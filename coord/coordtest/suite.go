@@ -88,7 +88,6 @@ func cases() []testCase {
 // its own, as a sub-test. Cases that the harness cannot serve are skipped with the
 // reason, and counted in the log.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
-	t.Helper()
 	runCases(t, cases(), newHarness)
 }
 
@@ -96,12 +95,10 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 // case has a harness of its own, of which Client alone is used. Its namespace must not even be
 // declared.
 func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
-	t.Helper()
 	runCases(t, adminCases, newHarness)
 }
 
 func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harness) {
-	t.Helper()
 	skipped := 0
 	for _, tc := range all {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,7 +107,7 @@ func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harne
 					skipped++
 				}
 			}()
-			runCase(t, tc, newHarness, callTimeout)
+			runCase(t, tc, newHarness(t), callTimeout)
 		})
 	}
 	t.Logf("conformance: %d cases, %d of them skipped", len(all), skipped)
@@ -118,11 +115,8 @@ func runCases(t *testing.T, all []testCase, newHarness func(tb testing.TB) Harne
 
 // runCase runs one case on tb. Timeout is how long it waits for what should happen
 // at once.
-func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
-	timeout time.Duration,
-) {
-	tb.Helper()
-	s := &suite{TB: tb, h: newHarness(tb), now: tickNow(), timeout: timeout}
+func runCase(tb testing.TB, tc testCase, h Harness, timeout time.Duration) {
+	s := &suite{TB: tb, h: h, now: tickNow(), timeout: timeout}
 	s.setLeaseTimes()
 	tc.run(s)
 }

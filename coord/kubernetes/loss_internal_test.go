@@ -164,7 +164,7 @@ func TestStaysClosed(t *testing.T) {
 				f.grantOf(t, c, 0, 2)
 				old := maps.Clone(f.leases)
 				if _, err := c.Quarantine(t.Context(),
-					time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))); err != nil {
+					time.UnixMicro(drivertest.Scale().Micro(drivertest.Space().LastTick))); err != nil {
 					t.Fatal(err)
 				}
 				harm(f, old)
@@ -209,7 +209,7 @@ func TestClosedAgain(t *testing.T) {
 		c := f.open(t)
 		g := f.grantOf(t, c, 0, 2)
 		name, end := SlotName("orders",
-			g.WorkerID), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))
+			g.WorkerID), time.UnixMicro(drivertest.Scale().Micro(drivertest.Space().LastTick))
 		before := f.leases[name]
 		for range 2 {
 			if _, err := c.Quarantine(t.Context(), end); err != nil {

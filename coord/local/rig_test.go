@@ -47,7 +47,7 @@ func memoryCoordinator(tb testing.TB, server *memstore.Server) *protocol.Coordin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
+	p, err := protocol.New(server, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second,
 		MaxHorizon: 2 * time.Minute,
 		SkewBound:  common.SkewBound, Clock: common.Clock, Logger: slog.New(slog.DiscardHandler),

@@ -37,13 +37,13 @@ const (
 	// server, is not taken for that of a wrong clock.
 	wide = 20 * time.Second
 
-	// layout is the fingerprint of the default layout, otherLayout that of another.
-	layout      = drivertest.Layout
+	// otherLayout is the fingerprint of another layout than the default one.
 	otherLayout = "40/10/13/1ms/2024-01-01T00:00:00Z"
 	capacity    = drivertest.Capacity
 )
 
 var (
+	layout            = drivertest.Space().Fingerprint
 	space, tickNow    = drivertest.Space, drivertest.TickNow
 	request, within   = drivertest.Request, drivertest.Within
 	hurried           = drivertest.Hurried

@@ -104,7 +104,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		if change.Meta = &sv.Meta.Record; tc.ends > 0 {
 			change.Meta, change.Slot = nil, &protocol.Slot{
 				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server + tc.ends.Microseconds()),
-				LastTick: drivertest.LastTick, TTL: 1000,
+				LastTick: drivertest.Space().LastTick, TTL: 1000,
 			}
 			change.Owner, change.Token = protocol.OwnerTaken, "t"
 		}

@@ -49,7 +49,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(builtIn, 0o755); err != nil { //nolint:gosec // another user runs it
 		return "", err
 	}
-	return path, program(context.Background(), repository, runtime.GOARCH, path, testStamp)
+	return path, program(context.Background(), runtime.GOARCH, path, testStamp)
 })
 
 // command is the program under test.

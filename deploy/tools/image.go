@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,15 +37,15 @@ type stamp struct {
 	at              time.Time // of the commit
 }
 
-// stampOf asks git about the checkout at root. The version is that of the newest tag, and more
-// where the checkout is not at it.
-func stampOf(ctx context.Context, root string) (s stamp, err error) {
+// stampOf asks git about the checkout. The version is that of the newest tag, and more where the
+// checkout is not at it.
+func stampOf(ctx context.Context) (s stamp, err error) {
 	git := func(args ...string) (out string) {
 		if err != nil {
 			return ""
 		}
 		var b []byte
-		b, err = exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
+		b, err = exec.CommandContext(ctx, "git", append([]string{"-C", repository}, args...)...).Output()
 		if err != nil {
 			err = fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
 		}
@@ -63,14 +62,13 @@ func stampOf(ctx context.Context, root string) (s stamp, err error) {
 	return s, err
 }
 
-// program builds the command of the checkout at root for Linux, with nothing that it needs beside
-// it.
-func program(ctx context.Context, root, arch, path string, s stamp) error {
+// program builds the command for Linux, with nothing that it needs beside it.
+func program(ctx context.Context, arch, path string, s stamp) error {
 	flags := fmt.Sprintf("-s -w -X main.stampedVersion=%s -X main.stampedCommit=%s", s.version,
 		s.commit)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+flags,
 		"-o", path, "./cmd/unalike")
-	cmd.Dir = root
+	cmd.Dir = repository
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build for %s: %w\n%s", arch, err, out)
@@ -173,13 +171,11 @@ func labels(s stamp) map[string]string {
 }
 
 // index returns an image for each architecture, made of the programs in folder, which index builds.
-func index(ctx context.Context, root, folder string, s stamp,
-	arches ...string,
-) (v1.ImageIndex, error) {
+func index(ctx context.Context, folder string, s stamp, arches ...string) (v1.ImageIndex, error) {
 	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range arches {
 		path := filepath.Join(folder, "unalike-"+arch)
-		if err := program(ctx, root, arch, path, s); err != nil {
+		if err := program(ctx, arch, path, s); err != nil {
 			return nil, err
 		}
 		text, err := os.ReadFile(path)
@@ -203,42 +199,18 @@ func index(ctx context.Context, root, folder string, s stamp,
 	return all, nil
 }
 
-// unpack writes the layer of an image into a folder, as a container sees it. The owner of what is
-// in it is set where this process may do so.
-func unpack(img v1.Image, folder string) error {
+// unpack writes the layer of an image into a folder, which is new or empty, as a container sees it.
+// The owner of what is in it is set where this process may do so.
+func unpack(ctx context.Context, img v1.Image, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
 	flat := mutate.Extract(img)
 	defer func() { _ = flat.Close() }()
-	for r := tar.NewReader(flat); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(folder, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, h.FileInfo().Mode().Perm())
-		} else {
-			err = write(path, r, h.FileInfo().Mode().Perm())
-		}
-		if err == nil && os.Getuid() == 0 {
-			err = os.Chown(path, h.Uid, h.Gid)
-		}
-		if err != nil {
-			return err
-		}
+	cmd := exec.CommandContext(ctx, "tar", "-xkpf", "-", "-C", folder)
+	cmd.Stdin = flat
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("tar into %s: %w\n%s", folder, err, out)
 	}
-}
-
-func write(path string, r io.Reader, mode os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(f, r); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	return nil
 }

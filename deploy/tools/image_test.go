@@ -105,8 +105,8 @@ func TestImageAgain(t *testing.T) {
 	var all v1.ImageIndex
 	for range 2 {
 		var err error
-		if all, err = index(t.Context(), repository, t.TempDir(), testStamp, "amd64",
-			"arm64"); err != nil {
+		all, err = index(t.Context(), t.TempDir(), testStamp, "amd64", "arm64")
+		if err != nil {
 			t.Fatal(err)
 		}
 		d, err := all.Digest()
@@ -150,7 +150,7 @@ func TestImageAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	if err := unpack(img, root); err != nil {
+	if err := unpack(t.Context(), img, root); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(root, "unalike")
@@ -185,7 +185,7 @@ func TestContainerfile(t *testing.T) {
 			"apt-get install buildah")
 	}
 	folder := t.TempDir()
-	if err := unpack(imageOfTest(t), filepath.Join(folder, "root")); err != nil {
+	if err := unpack(t.Context(), imageOfTest(t), filepath.Join(folder, "root")); err != nil {
 		t.Fatal(err)
 	}
 	put(t, folder, "Containerfile", read(t, "../image/Containerfile"))

@@ -20,7 +20,7 @@ func TestImageServes(t *testing.T) {
 		t.Skip("SKIPPED: chroot needs root on Linux")
 	}
 	root := t.TempDir()
-	if err := unpack(imageOfTest(t), root); err != nil {
+	if err := unpack(t.Context(), imageOfTest(t), root); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := inRoot(root, "--version").CombinedOutput(); err != nil ||

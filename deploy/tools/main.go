@@ -20,6 +20,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/match"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
@@ -49,7 +51,7 @@ func run(ctx context.Context, o options) error {
 	if o.out == "" && o.push == "" && o.root == "" {
 		return errors.New("-out, -push or -root says where to")
 	}
-	s, err := stampOf(ctx, repository)
+	s, err := stampOf(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	all, err := index(ctx, repository, folder, s, strings.Split(o.arches, ",")...)
+	all, err := index(ctx, folder, s, strings.Split(o.arches, ",")...)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func run(ctx context.Context, o options) error {
 	if o.root != "" {
 		img, err := imageFor(all, runtime.GOARCH)
 		if err == nil {
-			err = unpack(img, o.root)
+			err = unpack(ctx, img, o.root)
 		}
 		if err != nil {
 			return err
@@ -103,14 +105,13 @@ func push(ctx context.Context, all v1.ImageIndex, reference string) error {
 
 // imageFor returns the image for an architecture.
 func imageFor(all v1.ImageIndex, arch string) (v1.Image, error) {
-	m, err := all.IndexManifest()
+	found, err := partial.FindImages(all,
+		match.Platforms(v1.Platform{OS: "linux", Architecture: arch}))
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range m.Manifests {
-		if d.Platform.Architecture == arch {
-			return all.Image(d.Digest)
-		}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("there is no image for %s", arch)
 	}
-	return nil, fmt.Errorf("there is no image for %s", arch)
+	return found[0], nil
 }

@@ -50,8 +50,7 @@ func (w Way) Robbed() (n int) {
 	return n
 }
 
-// HoldBack catches a request, at whichever server, see [proxytest.NewHeld] and
-// [proxytest.NewCopied].
+// HoldBack catches a request, at whichever server, see [proxytest.NewHeld].
 func (w Way) HoldBack(h *proxytest.Held) *proxytest.Held {
 	w.Each(func(p *proxytest.Proxy) { p.HoldBack(h) })
 	return h

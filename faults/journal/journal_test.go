@@ -1,6 +1,8 @@
 package journal_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,19 +16,17 @@ import (
 // writer has left of a run is none.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.journal")
-	h := journal.Header{Generator: "a", Layout: core.DefaultLayout()}
-	w, err := journal.Create(path, h)
+	w, err := journal.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	var p journal.Progress
+	if p.Read(path); p.Issued != 0 || p.Last != 0 {
+		t.Errorf("the progress is %+v; want none", p)
 	}
-	defer r.Close()
-	if issued, last := r.Progress(); issued != 0 || last != 0 || r.Header != h {
-		t.Errorf("%d IDs at %d, header %+v; want none, and %+v", issued, last, r.Header, h)
+	if _, err := journal.Create(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a journal that is there was made again: %v", err)
 	}
 	before := journal.Now()
 	for _, ids := range [][]core.ID{{5, 6, 7, 9}, nil, {10}} {
@@ -34,8 +34,8 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if issued, last := r.Progress(); issued != 5 || last < before || last > journal.Now() {
-		t.Errorf("%d IDs at %d; want 5 after %d", issued, last, before)
+	if p.Read(path); p.Issued != 5 || p.Last < before || p.Last > journal.Now() {
+		t.Errorf("the progress is %+v; want 5 IDs after %d", p, before)
 	}
 	torn, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -46,26 +46,16 @@ func TestJournal(t *testing.T) {
 	}
 	torn.Close()
 	var runs [][2]int64
-	for run := range r.Runs() {
+	for run, err := range journal.Runs(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		runs = append(runs, [2]int64{int64(run.First), int64(run.Last())})
 	}
 	if want := [][2]int64{{5, 7}, {9, 9}, {10, 10}}; !slices.Equal(runs, want) {
 		t.Errorf("the runs are %v; want %v", runs, want)
 	}
-	if issued, _ := r.Progress(); issued != 5 {
-		t.Errorf("%d IDs; want 5", issued)
-	}
-}
-
-// TestNoJournal: what is no journal is no empty one.
-func TestNoJournal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	for _, text := range []string{"", "{}", "no JSON\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := journal.Open(path); err == nil {
-			t.Errorf("%q was opened: %+v", text, r.Header)
-		}
+	if p.Read(path); p.Issued != 5 {
+		t.Errorf("%d IDs; want 5", p.Issued)
 	}
 }

@@ -9,11 +9,6 @@ import (
 	"github.com/unalike-id/unalike/faults/stage"
 )
 
-// All returns all scenarios but the storms.
-func All() []stage.Scenario {
-	return slices.Concat(processes, outages, losses, stateFiles, segments, service, ring)
-}
-
 // single are the back ends with one server, of each kind.
 var single = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"}
 

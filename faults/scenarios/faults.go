@@ -55,14 +55,11 @@ func network(s *stage.Stage, way backend.Way) []fault {
 		on("refused connections", false, (*proxytest.Proxy).Refuse),
 		on("reset connections", true, (*proxytest.Proxy).Reset),
 		dead,
-		{name: "slow replies", mild: true, begin: func() { way.Slow(0, time.Second) }, end: way.Restore},
+		on("slow replies", true, func(p *proxytest.Proxy) { p.Delay(time.Second) }),
 		{
 			name: "lost acknowledgements", mild: true,
 			begin: func() { way.Rob(s.Backend.IsCall) }, end: way.Restore,
-			until: func() {
-				lost := way.Robbed()
-				s.Until(func() bool { return way.Robbed() >= lost+4 }, "four replies are lost")
-			},
+			until: func() { robbed(s, way, 4) },
 		},
 		{
 			name: "a request that arrives late", mild: true,
@@ -74,6 +71,12 @@ func network(s *stage.Stage, way backend.Way) []fault {
 			},
 		},
 	}
+}
+
+// robbed waits until so many more replies are lost on a way.
+func robbed(s *stage.Stage, way backend.Way, more int) {
+	before := way.Robbed()
+	s.Until(func() bool { return way.Robbed() >= before+more }, "%d replies are lost", more)
 }
 
 // servers returns what can happen to servers with some holders: also what the back end takes for a

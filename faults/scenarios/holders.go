@@ -14,10 +14,11 @@ import (
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
-// holders starts as many workers with a generator each, and waits until they have issued IDs.
-func holders(s *stage.Stage, names ...string) (all []*worker.Worker) {
+// holders starts as many workers with a generator each on a back end, and waits until they have
+// issued IDs.
+func holders(s *stage.Stage, b *backend.Backend, names ...string) (all []*worker.Worker) {
 	for _, name := range names {
-		all = append(all, s.Worker(name, s.Generator(name)))
+		all = append(all, s.Worker(name, s.GeneratorOn(b, name)))
 	}
 	s.AwaitMore(issuedEach, all...)
 	return all
@@ -25,12 +26,11 @@ func holders(s *stage.Stage, names ...string) (all []*worker.Worker) {
 
 // elsewhere returns a URL with another way to all servers, if there is one, which faults can be
 // given without others noticing. It is not for a Cluster, whose nodes tell clients where they are.
-func elsewhere(s *stage.Stage, url string, way backend.Way) string {
-	if len(way) == 0 {
-		return url
+func elsewhere(b *backend.Backend, url string, way backend.Way) string {
+	for i, p := range way {
+		url = strings.ReplaceAll(url, b.Way[i].Addr, p.Addr)
 	}
-	return strings.Replace(url, strings.Join(s.Backend.Way.Addrs(), ","),
-		strings.Join(way.Addrs(), ","), 1)
+	return url
 }
 
 // held returns the worker ID that a worker with one generator has got when it has started.
@@ -49,13 +49,6 @@ func well(s *stage.Stage, workers ...*worker.Worker) {
 			}
 		}
 	}
-}
-
-// unmoved fails the stage if anything has happened to workers to which nothing may happen.
-func unmoved(s *stage.Stage, workers ...*worker.Worker) {
-	s.AwaitMore(issuedEach, workers...)
-	well(s, workers...)
-	s.Uninterrupted(silence)
 }
 
 // back waits until each worker issues IDs again, and goes on.
@@ -147,16 +140,21 @@ func movesOn(s *stage.Stage, w *worker.Worker, had int, since int64) {
 	keeps(s, w, e.Workers[0], e.At+int64(quietTime/2))
 }
 
+// opened returns the coordinator of a URL, which the caller closes.
+func opened(s *stage.Stage, url string) coord.Coordinator {
+	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
 // slots asks the coordinator which worker IDs are held until that satisfies ok, for as long as
 // limit, and returns what it has said last.
 func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all []coord.Slot) {
 	// which does not wait long for a server
-	c, err := coord.Open(s.Context(), s.Backend.URL("ttl="+stage.TTLKeeper.String()),
-		coord.OpenOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer c.Close() // its work is done
+	c := opened(s, s.Backend.URL("ttl="+stage.TTLKeeper.String()))
+	defer c.Close()
 	ctx, cancel := context.WithTimeout(s.Context(), limit)
 	defer cancel()
 	for {

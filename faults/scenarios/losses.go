@@ -27,23 +27,24 @@ var losses = []stage.Scenario{{
 const (
 	// longReach and redisReach are MaxHorizon: how far windows can reach that were forgotten.
 	longReach, redisReach = 2 * time.Minute, 30 * time.Second
-	// lossTime is how long a holder may take to its next ID after a loss: ZooKeeper refuses clients
-	// that have seen more until their session is given up; then come the renewal that notices and
-	// the quarantine, with the skew bound once for the clocks and once for whoever raises the
-	// floor.
-	lossTime = stage.TTLKeeper + stage.RenewalTime + longReach + 2*stage.SkewBound + busyTime
+	// noticeLoss is how long it may take until holders notice a loss and can go on after the
+	// quarantine: ZooKeeper refuses clients that have seen more until their session is given up;
+	// then come the renewal that notices and the skew bound, once for the clocks and once for
+	// whoever raises the floor.
+	noticeLoss = stage.TTLKeeper + stage.RenewalTime + 2*stage.SkewBound + busyTime
+	// lossTime is how long a holder may take to its next ID after a loss.
+	lossTime = longReach + noticeLoss
 )
 
 // forgetful are the back ends that take the end of their servers for a loss.
 var forgetful = []string{"redis", "sentinel", "cluster"}
 
-// bounds returns how far windows can reach that the servers have forgotten, and how long a holder
-// may take to its next ID after that.
-func bounds(s *stage.Stage) (windows, recovery time.Duration) {
+// maxHorizon returns how far windows can reach that the servers have forgotten.
+func maxHorizon(s *stage.Stage) time.Duration {
 	if slices.Contains(forgetful, s.Backend.Name) {
-		return redisReach, lossTime - longReach + redisReach
+		return redisReach
 	}
-	return longReach, lossTime
+	return longReach
 }
 
 // noticed waits until the calls of each worker fail, because nothing is granted since a moment.
@@ -69,28 +70,23 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 // that has happened between two moments, began and ended. Windows that were open then have ended by
 // [windowTime] after, and no ID may be issued from then on until the quarantine has taken its time.
 func resumed(s *stage.Stage, began, ended int64, workers ...*worker.Worker) {
-	windows, recovery := bounds(s)
-	s.Scenario.Recovery = recovery
+	s.Scenario.Recovery = maxHorizon(s) + noticeLoss
 	stood := ended + int64(windowTime)
-	s.Excuse(began, ended+int64(recovery))
+	s.Excuse(began, ended+int64(s.Scenario.Recovery))
 	for _, w := range workers {
 		s.Until(func() bool { return w.Last() > stood }, "process %d issues IDs again", w.PID())
 		s.RecoveredIn(time.Duration(firstAfter(s, w, stood) - ended))
 	}
-	silent(s, stood, began+int64(windows), workers...)
+	silent(s, stood, began+int64(maxHorizon(s)), workers...)
 	s.AwaitMore(issuedEach, workers...)
 	s.Uninterrupted(silence)
 }
 
 // raised waits until holders have raised the floor for a loss, as far as windows reach.
 func raised(s *stage.Stage) {
-	windows, _ := bounds(s)
-	want := time.Now().Add(windows - windowTime)
-	c, err := coord.Open(s.Context(), s.Backend.URL(), coord.OpenOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer c.Close() // its work is done
+	want := time.Now().Add(maxHorizon(s) - windowTime)
+	c := opened(s, s.Backend.URL())
+	defer c.Close()
 	var ns coord.Namespace
 	s.Until(func() bool {
 		var err error
@@ -102,7 +98,7 @@ func raised(s *stage.Stage) {
 
 // runLosses has everything lost that can be lost, in each way.
 func runLosses(s *stage.Stage) {
-	workers := holders(s, "one", "two")
+	workers := holders(s, s.Backend, "one", "two")
 	all := s.Backend.Losses
 	// A newcomer need not be told of a copy that is older than a TTL: it waits until the others have
 	// noticed.
@@ -120,7 +116,7 @@ func runLosses(s *stage.Stage) {
 		if loss.Keep != nil {
 			loss.Keep()
 		}
-		workers = append(workers, holders(s, "forgotten")...)
+		workers = append(workers, holders(s, s.Backend, "forgotten")...)
 		if aged {
 			s.Sleep(s.TTL() + 2*stage.SkewBound)
 		}
@@ -137,17 +133,16 @@ func lose(s *stage.Stage, loss backend.Loss, aged bool, workers []*worker.Worker
 		noticed(s, began, workers...)
 	}
 	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
-	if windows, _ := bounds(s); s.Short && windows == longReach {
+	if s.Short && maxHorizon(s) == longReach {
 		raised(s)
 		quiet(s, newcomer) // the others may be inside their old windows
 		s.Excuse(began, journal.Now())
 	} else {
 		resumed(s, began, ended, append(workers, newcomer)...)
 	}
-	windows, _ := bounds(s)
-	if at := firstAfter(s, newcomer, 0); newcomer.Issued() > 0 && at < began+int64(windows) {
+	if at := firstAfter(s, newcomer, 0); newcomer.Issued() > 0 && at < began+int64(maxHorizon(s)) {
 		s.Errorf("a newcomer has issued an ID %v after the loss; it has a window after %v",
-			time.Duration(at-began), windows)
+			time.Duration(at-began), maxHorizon(s))
 	}
 	newcomer.Terminate(s)
 }

@@ -67,7 +67,9 @@ func runShortFaults(s *stage.Stage) {
 		f.end()
 		s.Logf("%s has ended after %v", f.name, time.Since(began))
 		renewed(s, time.Now(), resumeTime+electionTime, workers...)
-		unmoved(s, workers...)
+		s.AwaitMore(issuedEach, workers...)
+		well(s, workers...)
+		s.Uninterrupted(silence)
 	}
 	for _, w := range workers {
 		keeps(s, w, held(s, w), 0)
@@ -89,7 +91,7 @@ func runLongFaults(s *stage.Stage) {
 		s.Logf("%s", f.name)
 		began, from := journal.Now(), time.Now()
 		f.begin()
-		cut, limit := journal.Now(), time.Now().Add(s.Horizon()+stage.SkewBound)
+		cut, limit := journal.Now(), time.Now().Add(stage.Horizon+stage.SkewBound)
 		windowEnds(s, began, cut, workers...)
 		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {
@@ -108,11 +110,7 @@ func runLongFaults(s *stage.Stage) {
 
 // runPowerFailure kills everything and starts it again.
 func runPowerFailure(s *stage.Stage) {
-	workers := holders(s, "one", "two", "three")
-	forgets := slices.Contains(forgetful, s.Backend.Name)
-	if forgets {
-		_, s.Scenario.Recovery = bounds(s)
-	}
+	workers := holders(s, s.Backend, "one", "two", "three")
 	for i := range s.Rounds(2, 1) {
 		began := journal.Now()
 		for _, w := range workers {
@@ -125,10 +123,10 @@ func runPowerFailure(s *stage.Stage) {
 			name := fmt.Sprintf("again-%d-%d", i, n)
 			workers[n] = s.Worker(name, s.Generator(name))
 		}
-		s.Excuse(began, served+int64(s.Scenario.Recovery))
-		if forgets {
+		if slices.Contains(forgetful, s.Backend.Name) {
 			resumed(s, began, served, workers...)
 		} else {
+			s.Excuse(began, served+int64(powerTime))
 			back(s, served, workers...)
 		}
 	}

@@ -148,7 +148,7 @@ func runSilent(s *stage.Stage) {
 		}
 		way := backend.StartWay(s, s.Backend.Way.Addrs()...)
 		g := s.Generator("first", own(s, i)...)
-		g.URL = elsewhere(s, g.URL, way)
+		g.URL = elsewhere(s.Backend, g.URL, way)
 		first := s.Worker("first", g)
 		had := held(s, first)
 		s.AwaitMore(issuedEach, first)
@@ -253,7 +253,7 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 	for _, w := range workers {
 		var ready []worker.Event
 		s.Until(func() bool {
-			ready = slices.DeleteFunc(slices.Clone(w.Events()), func(e worker.Event) bool {
+			ready = slices.DeleteFunc(w.Events(), func(e worker.Event) bool {
 				return e.Kind != worker.Ready
 			})
 			return len(ready) == len(w.Spec.Generators)

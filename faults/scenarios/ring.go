@@ -3,7 +3,6 @@ package scenarios
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -36,7 +35,7 @@ const moveTime = stage.TTLKeeper + takeOverTime + 2*handoverTime
 func runRing(s *stage.Stage) {
 	var highest core.ID
 	at := s.Backend
-	workers := generators(s, at, "etcd")
+	workers := holders(s, at, at.Name, at.Name)
 	for i := range len(members) {
 		name := members[(i+1)%len(members)]
 		s.Logf("the namespace moves from %s to %s", at.Name, name)
@@ -51,7 +50,7 @@ func runRing(s *stage.Stage) {
 			s.Errorf("the holder at %s that is cut off has not gone on in its window", at.Name)
 		}
 		old := slices.Concat(workers, []*worker.Worker{cutOff})
-		workers = generators(s, next, name)
+		workers = holders(s, next, name, name)
 		s.Recovered(began, workers...)
 		cutOff.Kill()
 		highest = above(s, highest, old)
@@ -61,23 +60,12 @@ func runRing(s *stage.Stage) {
 	above(s, highest, workers)
 }
 
-// generators starts two generators on a back end.
-func generators(s *stage.Stage, b *backend.Backend, name string) (all []*worker.Worker) {
-	for range 2 {
-		all = append(all, s.Worker(name, s.GeneratorOn(b, name)))
-	}
-	s.AwaitMore(issuedEach, all...)
-	return all
-}
-
 // cut starts a holder and cuts it off: it issues to the end of its window. One of a file, which has
 // no network before it, is killed.
 func cut(s *stage.Stage, b *backend.Backend) *worker.Worker {
 	g := s.GeneratorOn(b, "cut-off")
 	way := backend.StartWay(s, b.Way.Addrs()...)
-	for i, p := range b.Way {
-		g.URL = strings.ReplaceAll(g.URL, p.Addr, way[i].Addr)
-	}
+	g.URL = elsewhere(b, g.URL, way)
 	w := s.Worker("cut-off", g)
 	s.AwaitMore(issuedEach, w)
 	way.Each((*proxytest.Proxy).Hang)
@@ -90,6 +78,8 @@ func cut(s *stage.Stage, b *backend.Backend) *worker.Worker {
 // move has the next back end follow, as an operator does: as soon as no worker ID is held.
 func move(s *stage.Stage, from, to *backend.Backend) {
 	prev, next := opened(s, from.URL()), opened(s, to.URL())
+	defer prev.Close()
+	defer next.Close()
 	space := core.DefaultLayout().Space()
 	var floor time.Time
 	s.Until(func() bool {
@@ -102,16 +92,6 @@ func move(s *stage.Stage, from, to *backend.Backend) {
 		return err == nil
 	}, "%s can follow %s", to.Name, from.Name)
 	s.Logf("%s grants from %v on", to.Name, time.Until(floor))
-}
-
-// opened opens the coordinator of a URL until the stage ends.
-func opened(s *stage.Stage, url string) coord.Coordinator {
-	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // above fails the stage if an ID of some workers is not above all IDs before, and returns the

@@ -69,21 +69,13 @@ func createTag(s *stage.Stage) {
 	}
 }
 
-// taker is a process that takes numbers. In the full set it takes a million a second.
-func taker(s *stage.Stage, name string) *worker.Worker {
+// taker is one of several processes that take numbers: in the full set a million a second.
+func taker(s *stage.Stage, i int) *worker.Worker {
+	name := fmt.Sprint("taker-", i)
 	return s.Worker(name, worker.Generator{
 		Name: name, URL: storeURL(s), Segment: segmentTag, MaxStep: int64(s.Rounds(100_000, 5000)),
 		PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2, UntilClosed: true,
 	})
-}
-
-// takers are several of them, which have taken numbers when it returns.
-func takers(s *stage.Stage, n int) (all []*worker.Worker) {
-	for i := range n {
-		all = append(all, taker(s, fmt.Sprint("taker-", i)))
-	}
-	s.AwaitMore(issuedEach, all...)
-	return all
 }
 
 // newRanges waits until all have taken more numbers than a process has in memory.
@@ -101,14 +93,17 @@ func isTake(request []byte) bool {
 // runSegments kills processes and servers.
 func runSegments(s *stage.Stage) {
 	createTag(s)
-	all := takers(s, 8)
+	var all []*worker.Worker
+	for i := range 8 {
+		all = append(all, taker(s, i))
+	}
+	s.AwaitMore(issuedEach, all...)
 	servers := len(s.Backend.Servers) > 0
 	for round := range s.Rounds(48, 8) {
 		i := round % len(all)
 		if servers && round%2 == 1 {
-			lost := s.Backend.Way.Robbed()
 			s.Backend.Way.Rob(isTake)
-			s.Until(func() bool { return s.Backend.Way.Robbed() >= lost+2 }, "two replies are lost")
+			robbed(s, s.Backend.Way, 2)
 		}
 		if round%4 == 1 {
 			all[i].Terminate(s) // it gives back what it has left
@@ -117,7 +112,7 @@ func runSegments(s *stage.Stage) {
 		}
 		s.Backend.Way.Restore()
 		ended := journal.Now()
-		all[i] = taker(s, fmt.Sprint("taker-", i))
+		all[i] = taker(s, i)
 		s.Recovered(ended, all[i])
 		if servers && round%8 == 7 {
 			s.Backend.Kill()

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/client"
@@ -102,21 +103,19 @@ func runService(s *stage.Stage) {
 
 // loseReplies loses replies, and the connections with them.
 func (v *served) loseReplies(int) {
-	before := v.front.Robbed()
 	v.front.Rob(isGenerate)
-	v.Until(func() bool { return v.front.Robbed() >= before+6 }, "six replies are lost")
+	robbed(v.Stage, v.front, 6)
 	v.front.Restore()
 }
 
-// repeat has a request arrive twice, and another one when its client has given up.
+// repeat has a request arrive when its client has given up, and once more.
 func (v *served) repeat(one int) {
-	twice := v.front[one : one+1].HoldBack(proxytest.NewCopied(isGenerate))
-	caught(v.Stage, twice)
-	deliver(v.Stage, twice)
-	heldBack := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
-	caught(v.Stage, heldBack)
+	held := v.front[one : one+1].HoldBack(proxytest.NewHeld(isGenerate))
+	caught(v.Stage, held)
 	v.goOn()
-	deliver(v.Stage, heldBack)
+	deliver(v.Stage, held)
+	deliver(v.Stage, held)
+	v.Until(func() bool { return strings.Count(held.Answer(), "200 OK") == 2 }, "both are answered")
 }
 
 // caught waits until a request was caught.

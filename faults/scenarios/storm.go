@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -19,7 +20,7 @@ import (
 
 // With returns all scenarios. Storms have another seed and another length, if these are not 0.
 func With(seed uint64, length time.Duration) []stage.Scenario {
-	all := All()
+	all := slices.Concat(processes, outages, losses, stateFiles, segments, service, ring)
 	for _, w := range storms {
 		w.seed, w.length = cmp.Or(seed, w.seed), cmp.Or(length, w.length)
 		all = append(all, w.scenario())
@@ -59,6 +60,9 @@ var storms = []weather{
 	},
 }
 
+// stormNamespace is the option of URLs for the namespace of a storm, which has a layout of its own.
+const stormNamespace = "namespace=storm"
+
 // settleTime is how long generators may take to issue again once everything is healed: the longest
 // lease and window, a quarantine of an operator or after a loss of state, and a slow machine.
 const settleTime = 75 * time.Second
@@ -87,7 +91,6 @@ type storm struct {
 	*stage.Stage
 	weather
 	rng       *rand.Rand
-	namespace string
 	processes []*process
 }
 
@@ -97,25 +100,24 @@ type process struct {
 	way    backend.Way // of its own to the servers; empty: there is none
 	clock  worker.ClockFile
 	worker *worker.Worker
-	ended  chan struct{} // closed when it has ended that was told to
+	ending sync.WaitGroup // waits for one that was told to end
 }
 
 // launch starts the processes: several generators each, shares of worker IDs that overlap, equal
 // identities, stripes, leads, and one layout with units of 1, 10 or 100 ms.
 func (st *storm) launch() {
-	layout := oneOf(st.rng, core.DefaultLayout().String(), "39/10/14/10ms/2024-01-01T00:00:00Z",
-		"36/10/17/100ms/2024-01-01T00:00:00Z")
-	l, err := core.ParseLayout(layout)
+	layout, err := core.ParseLayout(oneOf(st.rng, "default",
+		"39/10/14/10ms/2024-01-01T00:00:00Z", "36/10/17/100ms/2024-01-01T00:00:00Z"))
 	if err != nil {
 		st.Fatal(err)
 	}
-	st.namespace = "namespace=storm"
 	if !st.On("static") {
-		backend.Declare(st, st.Backend.URL(st.namespace), l.Space())
+		backend.Declare(st, st.Backend.URL(stormNamespace), layout.Space())
 	}
 	n := 2 + st.rng.IntN(3)
 	for i := range n {
 		p := &process{}
+		st.Cleanup(p.ending.Wait)
 		if len(st.Backend.Way) > 0 && !st.On("cluster") {
 			p.way = backend.StartWay(st, st.Backend.Way.Addrs()...)
 		}
@@ -128,7 +130,7 @@ func (st *storm) launch() {
 		for j := range generators {
 			g := st.generator(i, j, n)
 			g.Layout = layout
-			g.URL = elsewhere(st.Stage, g.URL, p.way)
+			g.URL = elsewhere(st.Backend, g.URL, p.way)
 			p.spec.Generators = append(p.spec.Generators, g)
 			st.Logf("process %d has %+v", i, g)
 		}
@@ -139,11 +141,7 @@ func (st *storm) launch() {
 
 // generator returns the j-th generator of the i-th of n processes.
 func (st *storm) generator(i, j, n int) worker.Generator {
-	options := []string{st.namespace}
-	if st.On("static") {
-		options = append(options, fmt.Sprint("worker=", 3*i+j))
-	}
-	g := st.Generator(fmt.Sprintf("p%dg%d", i, j), options...)
+	g := st.Generator(fmt.Sprintf("p%dg%d", i, j), append(own(st.Stage, 3*i+j), stormNamespace)...)
 	g.PerSecond = 1000
 	g.Lead = oneOf(st.rng, 0, 0, 200*time.Millisecond, time.Second)
 	g.Identity = oneOf(st.rng, "", "", "same", "other")
@@ -162,7 +160,7 @@ func (st *storm) generator(i, j, n int) worker.Generator {
 }
 
 // oneOf returns one of some values.
-func oneOf[T interface{ ~int64 | ~string }](rng *rand.Rand, values ...T) T {
+func oneOf[T any](rng *rand.Rand, values ...T) T {
 	return values[rng.IntN(len(values))]
 }
 
@@ -173,25 +171,19 @@ func between(rng *rand.Rand, low, high time.Duration) time.Duration {
 
 // start starts a process when the one before it has ended.
 func (p *process) start(st *storm) {
-	if p.ended != nil {
-		<-p.ended
-	}
-	p.ended = nil
+	p.ending.Wait()
 	p.worker = st.Start("process", p.spec)
 }
 
 // end has a process end in good order, and does not wait until it has. One that cannot, because it
 // cannot reach the coordinator, is killed.
 func (p *process) end(st *storm) {
-	w, ended := p.worker, make(chan struct{})
-	p.ended = ended
-	go func() {
-		defer close(ended)
+	w := p.worker
+	p.ending.Go(func() {
 		if err := w.End(10 * time.Second); err != nil {
 			st.Logf("process %d: %v", w.PID(), err)
 		}
-	}()
-	st.Cleanup(func() { <-ended })
+	})
 }
 
 // target is something to which faults happen, one at a time.
@@ -240,7 +232,7 @@ func (st *storm) servers() []fault {
 	all := servers(st.Stage, true)
 	if len(b.Servers) > 1 {
 		all = append(all, fault{name: "kill -9 of one", begin: func() {
-			b.Servers[st.rng.IntN(len(b.Servers))].Kill()
+			oneOf(st.rng, b.Servers...).Kill()
 		}, end: b.Restart})
 	}
 	return all
@@ -250,7 +242,7 @@ func (st *storm) servers() []fault {
 func (st *storm) quarantine() {
 	ctx, cancel := context.WithTimeout(st.Context(), 2*time.Second)
 	defer cancel()
-	c, err := coord.Open(ctx, st.Backend.URL(st.namespace), coord.OpenOptions{})
+	c, err := coord.Open(ctx, st.Backend.URL(stormNamespace), coord.OpenOptions{})
 	if err == nil {
 		_, err = c.(coord.Admin).Quarantine(ctx, time.Now().Add(between(st.rng, 0, 5*time.Second)))
 		_ = c.Close() // its work is done
@@ -273,7 +265,7 @@ func plan(rng *rand.Rand, length time.Duration, targets []target) (events []even
 	for _, t := range targets {
 		at := 3*time.Second + between(rng, 0, 8*time.Second) // so that every generator has its worker IDs
 		for {
-			f := t.faults[rng.IntN(len(t.faults))]
+			f := oneOf(rng, t.faults...)
 			lasts := between(rng, 100*time.Millisecond, 14*time.Second)
 			if rng.IntN(2) == 0 {
 				lasts = between(rng, 100*time.Millisecond, time.Second)
@@ -294,23 +286,22 @@ func plan(rng *rand.Rand, length time.Duration, targets []target) (events []even
 // run lets the storm happen, and waits until all is well again.
 func (st *storm) run() {
 	began := time.Now()
-	happened := 0
-	for _, e := range plan(st.rng, st.length, st.targets()) {
+	events := plan(st.rng, st.length, st.targets())
+	for _, e := range events {
 		st.Sleep(time.Until(began.Add(e.at)))
 		st.Logf("%v: %s", e.at, e.text)
 		e.do()
-		happened++
 	}
 	st.Sleep(time.Until(began.Add(st.length)))
 	st.Logf("the storm is over, %d IDs were issued; now all have to issue again", st.Issued())
-	if happened == 0 || st.Issued() == 0 {
+	if len(events) == 0 || st.Issued() == 0 {
 		st.Error("nothing has happened, or nothing was issued")
 	}
 	calm := st.processes
 	if st.contended { // one worker ID is missing
 		last := calm[len(calm)-1]
 		last.end(st)
-		<-last.ended
+		last.ending.Wait()
 		calm = calm[:len(calm)-1]
 	}
 	healed := journal.Now()

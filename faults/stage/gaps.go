@@ -2,6 +2,7 @@ package stage
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -34,20 +35,18 @@ func (s *Stage) Uninterrupted(limit time.Duration) {
 }
 
 // Runs returns the runs in the journals of workers so far.
-func (s *Stage) Runs(workers ...*worker.Worker) func(yield func(journal.Run) bool) {
+func (s *Stage) Runs(workers ...*worker.Worker) iter.Seq[journal.Run] {
 	return func(yield func(journal.Run) bool) {
 		for _, w := range workers {
 			for _, path := range w.Journals() {
-				r, err := journal.Open(path)
-				if err != nil {
-					s.Fatal(err)
-				}
-				for run := range r.Runs() {
+				for run, err := range journal.Runs(path) {
+					if err != nil {
+						s.Fatal(err)
+					}
 					if !yield(run) {
-						break
+						return
 					}
 				}
-				_ = r.Close() // it was only read
 			}
 		}
 	}

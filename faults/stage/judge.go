@@ -2,11 +2,11 @@ package stage
 
 import (
 	"bufio"
-	"context"
+	"cmp"
 	"io"
-	"iter"
 	"strconv"
 
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/internal/verify"
 )
@@ -22,29 +22,13 @@ const (
 // and fills in the figures of the result. Package verify decides. It takes as long as it takes,
 // unless the suite is interrupted.
 func (s *Stage) judge(r *Result) {
-	var journals []*journal.Reader
-	for _, w := range s.all() {
-		for _, path := range w.Journals() {
-			j, err := journal.Open(path)
-			if err != nil {
-				s.Errorf("a journal cannot be read: %v", err)
-				continue
-			}
-			defer j.Close()
-			if n, _ := j.Progress(); n > 0 { // one that was refused may have had another layout
-				journals = append(journals, j)
-			}
-		}
+	report, err := s.check()
+	if err != nil {
+		s.Errorf("the IDs could not be checked: %v", err)
+		return
 	}
-	if len(journals) > 0 {
-		report, err := check(s.suite, journals, s.dir)
-		if err != nil {
-			s.Errorf("the IDs could not be checked: %v", err)
-			return
-		}
-		r.IDs, r.Duplicates = uint64(report.IDs), uint64(report.Extra)
-		s.complain(report)
-	}
+	r.IDs, r.Duplicates = uint64(report.IDs), uint64(report.Extra)
+	s.complain(report)
 	r.Interruption = s.Interruption()
 	if r.IDs < fewest {
 		s.Errorf("%d IDs were issued; fewer than %d prove nothing", r.IDs, fewest)
@@ -73,36 +57,41 @@ func (s *Stage) complain(r *verify.Report) {
 	}
 }
 
-// check has package verify look at all IDs of some journals, which are of one layout.
-func check(ctx context.Context, journals []*journal.Reader, temp string) (*verify.Report, error) {
-	h := journals[0].Header
+// check has package verify look at the IDs of all workers, which have one layout.
+func (s *Stage) check() (*verify.Report, error) {
 	o := verify.Options{
 		Format: verify.Format{Digits: true, Parse: func(text string) (uint64, error) {
 			return strconv.ParseUint(text, 10, 63)
 		}},
-		Memory: sortMemory, Temp: temp, Shown: shown,
-	}
-	if !h.Numbers {
-		o.Layout = &h.Layout
+		Memory: sortMemory, Temp: s.dir, Shown: shown,
 	}
 	var sources []verify.Source
-	for _, j := range journals {
-		sources = append(sources, verify.Source{
-			Name: j.Header.Generator, Size: -1, Again: true, Open: func() (io.ReadCloser, error) {
-				return lines(j.Runs()), nil
-			},
-		})
+	for _, w := range s.all() {
+		if g := w.Spec.Generators[0]; g.Segment == "" {
+			layout := cmp.Or(g.Layout, core.DefaultLayout())
+			o.Layout = &layout
+		}
+		for _, path := range w.Journals() {
+			sources = append(sources, verify.Source{
+				Name: path, Size: -1, Again: true,
+				Open: func() (io.ReadCloser, error) { return lines(path), nil },
+			})
+		}
 	}
-	return verify.Check(ctx, sources, o)
+	return verify.Check(s.suite, sources, o)
 }
 
-// lines returns the IDs of runs as package verify reads them, one a line.
-func lines(runs iter.Seq[journal.Run]) io.ReadCloser {
+// lines returns the IDs of a journal as package verify reads them, one a line.
+func lines(path string) io.ReadCloser {
 	in, out := io.Pipe()
 	go func() {
 		b := bufio.NewWriterSize(out, 64<<10)
 		var line []byte
-		for run := range runs {
+		for run, err := range journal.Runs(path) {
+			if err != nil {
+				_ = out.CloseWithError(err)
+				return
+			}
 			for i := range run.Count {
 				line = append(strconv.AppendInt(line[:0], int64(run.First)+i, 10), '\n')
 				if _, err := b.Write(line); err != nil {

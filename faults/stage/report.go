@@ -23,28 +23,33 @@ func Latest(results []Result) []Result {
 	})
 }
 
-// row returns the row of a scenario with these runs, at least one: sums of IDs, and the longest
-// times.
-func row(runs []Result) string {
-	var sum Result
-	var backends []string
-	passed, result := 0, runs[0].Outcome()
+// total returns the sums of IDs of some runs and the longest times, and how many have passed.
+func total(runs []Result) (sum Result, passed int) {
 	for _, r := range runs {
-		backends = append(backends, r.Backend)
 		sum.IDs, sum.Duplicates = sum.IDs+r.IDs, sum.Duplicates+r.Duplicates
 		sum.Interruption = max(sum.Interruption, r.Interruption)
 		sum.Recovery, sum.Took = max(sum.Recovery, r.Recovery), max(sum.Took, r.Took)
 		if r.Passed() {
 			passed++
 		}
+	}
+	return sum, passed
+}
+
+// row returns the row of a scenario with these runs, at least one.
+func row(runs []Result) string {
+	sum, passed := total(runs)
+	var backends []string
+	result := runs[0].Outcome()
+	for _, r := range runs {
+		backends = append(backends, r.Backend)
 		if r.Outcome() != runs[0].Outcome() {
-			result = ""
+			result = fmt.Sprintf("**%d of %d**", passed, len(runs))
 		}
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", runs[0].Scenario,
 		strings.Join(backends, " "), grouped(sum.IDs), grouped(sum.Duplicates), short(sum.Interruption),
-		short(sum.Recovery), short(sum.Took),
-		cmp.Or(result, fmt.Sprintf("**%d of %d**", passed, len(runs))))
+		short(sum.Recovery), short(sum.Took), result)
 }
 
 // Report writes the latest results as a table in Markdown, with a line for each scenario, and below
@@ -62,15 +67,10 @@ func Report(w io.Writer, results []Result) error {
 		b.WriteString(row(rest[:n]))
 		rest = rest[n:]
 	}
-	var ids, duplicates uint64
+	sum, passed := total(all)
 	var from, to time.Time
 	var commits []string
-	passed := 0
 	for _, r := range all {
-		ids, duplicates = ids+r.IDs, duplicates+r.Duplicates
-		if r.Passed() {
-			passed++
-		}
 		if from.IsZero() || r.Began.Before(from) {
 			from = r.Began
 		}
@@ -81,7 +81,7 @@ func Report(w io.Writer, results []Result) error {
 	}
 	slices.Sort(commits)
 	fmt.Fprintf(&b, "\n%d runs, %d passed; %s IDs and %s duplicates. %s to %s (%s); commit %s.\n",
-		len(all), passed, grouped(ids), grouped(duplicates), from.Format("2006-01-02 15:04"),
+		len(all), passed, grouped(sum.IDs), grouped(sum.Duplicates), from.Format("2006-01-02 15:04"),
 		to.Format("15:04 MST"), short(to.Sub(from)), strings.Join(slices.Compact(commits), ", "))
 	for _, r := range all {
 		for _, f := range r.Failures {

@@ -48,25 +48,20 @@ func (r Result) key() string {
 	return fmt.Sprintf("%s on %s, short %v", r.Scenario, r.Backend, r.Short)
 }
 
-// ReadResults reads a file of results. A file that does not exist has none. A last line without
-// an end, which a run leaves behind that was killed while it wrote, is left out.
+// ReadResults reads a file of results. A file that does not exist has none.
 func ReadResults(path string) (results []Result, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for n := 1; ; n++ {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		if !whole {
-			return results, nil
-		}
-		data = rest
+	for line := range bytes.Lines(data) {
 		var r Result
 		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("%s: line %d is no result: %w", path, n, err)
+			return nil, fmt.Errorf("%s: line %d is no result: %w", path, len(results)+1, err)
 		}
 		results = append(results, r)
 	}
+	return results, nil
 }
 
 // write writes a file of results anew. It is complete, or as it was.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 )
@@ -98,8 +100,8 @@ func (r *runner) run(ctx context.Context) {
 			return before.key() == key && before.Passed()
 		})
 	})
-	places := max(r.Parallel, 1)
-	needs := func(j Job) int {
+	places := int64(max(r.Parallel, 1))
+	needs := func(j Job) int64 {
 		if j.Scenario.Exclusive {
 			return places
 		}
@@ -108,22 +110,17 @@ func (r *runner) run(ctx context.Context) {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(needs(b), needs(a)) })
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	taken := make(chan struct{}, places)
+	free := semaphore.NewWeighted(places)
 	var all sync.WaitGroup
 	defer all.Wait()
 	for i, job := range jobs {
-		for range needs(job) {
-			taken <- struct{}{}
-		}
-		if ctx.Err() != nil {
-			return
+		if free.Acquire(ctx, needs(job)) != nil {
+			return // it was interrupted
 		}
 		all.Go(func() {
+			defer free.Release(needs(job))
 			if !r.take(ctx, job, fmt.Sprintf("[%d/%d]", i+1, len(jobs))) {
 				stop()
-			}
-			for range needs(job) {
-				<-taken
 			}
 		})
 	}

@@ -55,14 +55,6 @@ func (s *Stage) Rounds(full, short int) int {
 	return full
 }
 
-// Horizon is the longest that the back end has, up to [Horizon].
-func (s *Stage) Horizon() time.Duration {
-	if s.On("file") {
-		return file.MaxHorizon
-	}
-	return Horizon
-}
-
 // objectsTime is the StartTime of generators where the first one makes an object for each worker
 // ID.
 const objectsTime = 3 * time.Second
@@ -76,22 +68,20 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 // GeneratorOn is Generator for another back end than the stage's own.
 func (s *Stage) GeneratorOn(b *backend.Backend, name string, options ...string) worker.Generator {
 	g := worker.Generator{Name: name, TTL: TTL, Horizon: Horizon, PerSecond: 2000, Goroutines: 2}
+	usual := []string{"skew=" + SkewBound.String()}
 	switch b.Name {
 	case "static": // there is one clock, with which there is nothing to compare
-		options = append([]string{"horizon=" + Horizon.String()}, options...)
+		usual = []string{"horizon=" + Horizon.String()}
 	case "file":
-		g.Horizon = file.MaxHorizon
+		g.Horizon, usual = file.MaxHorizon, nil
 	case "embedded":
+		usual = nil
 	case "zk", "zk3":
 		g.TTL = TTLKeeper
-		fallthrough
-	default:
-		options = append([]string{"skew=" + SkewBound.String()}, options...)
-	}
-	if b.Name == "kubernetes" {
+	case "kubernetes":
 		g.StartTime = objectsTime
 	}
-	g.URL = b.URL(options...)
+	g.URL = b.URL(append(usual, options...)...)
 	return g
 }
 
@@ -175,14 +165,18 @@ func (s *Stage) AwaitEvent(w *worker.Worker, since int64, kind string, cause err
 // AwaitMatch waits for the first event that match accepts.
 func (s *Stage) AwaitMatch(w *worker.Worker, what string,
 	match func(worker.Event) bool,
-) worker.Event {
-	e, err := w.Await(s.Context(), match)
-	if err != nil {
-		all := w.Events()
-		s.interrupted("waiting for %s of process %d: %v; it has told %+v", what, w.PID(), err,
-			all[max(0, len(all)-3):])
-	}
-	return e
+) (found worker.Event) {
+	s.Until(func() bool {
+		ended, all := w.Ended(), w.Events()
+		i := slices.IndexFunc(all, match)
+		if i >= 0 {
+			found = all[i]
+		} else if ended {
+			s.interrupted("waiting for %s: %v has ended", what, w)
+		}
+		return i >= 0
+	}, "%v tells of %s", w, what)
+	return found
 }
 
 // Recovered waits until each of the workers has issued an ID after now, and counts the time from

@@ -87,12 +87,9 @@ func (t *tb) Error(args ...any) { t.fail(fmt.Sprintln(args...)) }
 
 func (t *tb) Errorf(format string, args ...any) { t.fail(fmt.Sprintf(format, args...)) }
 
-func (t *tb) Fatal(args ...any) { t.fail(fmt.Sprintln(args...)); runtime.Goexit() }
+func (t *tb) Fatal(args ...any) { t.Error(args...); runtime.Goexit() }
 
-func (t *tb) Fatalf(format string, args ...any) {
-	t.fail(fmt.Sprintf(format, args...))
-	runtime.Goexit()
-}
+func (t *tb) Fatalf(format string, args ...any) { t.Errorf(format, args...); runtime.Goexit() }
 
 func (t *tb) fail(s string) {
 	s = strings.TrimSuffix(s, "\n")
@@ -111,8 +108,8 @@ func (t *tb) Skipf(format string, args ...any) { t.skip(fmt.Sprintf(format, args
 func (t *tb) skip(s string) {
 	t.print(s)
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.skipped = strings.TrimSuffix(s, "\n")
-	t.mu.Unlock()
 	runtime.Goexit()
 }
 

@@ -2,7 +2,7 @@ package worker
 
 import (
 	"fmt"
-	"strings"
+	"regexp"
 	"syscall"
 	"time"
 )
@@ -24,16 +24,13 @@ func (w *Worker) End(limit time.Duration) error {
 	return w.complaint()
 }
 
-// complaint returns what the process has printed that makes it useless: errors of its own, a panic,
-// a data race.
+// useless is how lines begin that make a process useless: errors of its own, a panic, a data race.
+var useless = regexp.MustCompile(`(?m)^(worker:|panic:|fatal error:|WARNING: DATA RACE)`)
+
+// complaint returns what the process has printed if that makes it useless.
 func (w *Worker) complaint() error {
-	log := w.Log()
-	for line := range strings.Lines(log) {
-		for _, bad := range []string{"worker:", "panic:", "fatal error:", "WARNING: DATA RACE"} {
-			if strings.HasPrefix(line, bad) {
-				return fmt.Errorf("worker %d: %.4000s", w.PID(), log)
-			}
-		}
+	if log := w.Log(); useless.MatchString(log) {
+		return fmt.Errorf("worker %d: %.4000s", w.PID(), log)
 	}
 	return nil
 }

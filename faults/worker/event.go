@@ -3,10 +3,8 @@ package worker
 import (
 	"encoding/json"
 	"errors"
-	"io"
+	"os"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/coord"
@@ -61,48 +59,24 @@ func causes(err error) (texts []string) {
 	return texts
 }
 
-// last is what failed at last, as an event has told; nil: nothing did.
-type last struct{ why *string }
-
-// isNew reports whether a failure has other causes than the last one: the texts of two that have
-// the same may differ in times. Nil is the end of a failure.
-func (l *last) isNew(err error) bool {
-	if err == nil {
-		l.why = nil
-		return false
-	}
-	why := strings.Join(causes(err), ", ")
-	same := l.why != nil && *l.why == why
-	l.why = &why
-	return !same
+// isNew reports whether err is a failure with other causes than the one before it, if there was
+// one: the texts of two that have the same may differ in times.
+func isNew(err, before error) bool {
+	return err != nil && (before == nil || !slices.Equal(causes(err), causes(before)))
 }
 
-// events writes events, one line each.
-type events struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-// tell writes an event, with the time and with what err says.
-func (e *events) tell(ev Event, err error) {
-	ev.At = journal.Now()
-	if err != nil {
-		ev.Text, ev.Causes = err.Error(), causes(err)
+// tell writes an event of a generator: what its health says, and what err says. It may be used
+// concurrently.
+func (g *instance) tell(kind string, h core.Health, err error) {
+	ev := Event{
+		At: journal.Now(), Kind: kind, Generator: g.Name, Healthy: h.Healthy, Issued: h.Issued,
 	}
-	line, err := json.Marshal(ev)
-	if err != nil {
-		return // there is nothing in an Event that cannot be written
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, _ = e.out.Write(append(line, '\n')) // without a parent, this process is about to be killed
-}
-
-// describe fills in what a generator's health says.
-func describe(kind, name string, h core.Health) Event {
-	ev := Event{Kind: kind, Generator: name, Healthy: h.Healthy, Issued: h.Issued}
 	for _, w := range h.Workers {
 		ev.Workers = append(ev.Workers, w.WorkerID)
 	}
-	return ev
+	if err != nil {
+		ev.Text, ev.Causes = err.Error(), causes(err)
+	}
+	line, _ := json.Marshal(ev)                // there is nothing in an Event that cannot be written
+	_, _ = os.Stdout.Write(append(line, '\n')) // without a parent, this process is about to be killed
 }

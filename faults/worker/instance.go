@@ -3,19 +3,19 @@ package worker
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
 const (
-	journalSuffix = ".journal"
-
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
 	// startPatience is the usual StartTime of a generator.
@@ -31,22 +31,11 @@ const (
 type instance struct {
 	*process
 	Generator
-	unique   string // its name among those of all processes
-	layout   core.Layout
-	journals []*journal.Writer
 }
 
 // serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot
 // work, however often it is tried, or if a journal cannot be written.
-func (g *instance) serve(ctx context.Context) (err error) {
-	g.unique = g.Name + "." + rand.Text()[:8]
-	if g.layout, err = g.Generator.layout(); err != nil {
-		return err
-	}
-	if err := g.createJournals(); err != nil {
-		return err
-	}
-	defer g.closeJournals()
+func (g *instance) serve(ctx context.Context) error {
 	from, err := g.start(ctx)
 	if from == nil {
 		return err
@@ -55,7 +44,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		closing, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		err := from.Close(closing)
-		g.tell(describe(Closed, g.Name, from.Health()), err)
+		g.tell(Closed, from.Health(), err)
 	})
 	defer closeSource()
 	if g.Listen != "" {
@@ -66,8 +55,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		defer stop()
 		context.AfterFunc(ctx, func() {
 			closeSource()
-			wait(issuing, afterClose)
-			stop()
+			time.AfterFunc(afterClose, stop)
 		})
 		ctx = issuing
 	}
@@ -79,20 +67,23 @@ func (g *instance) serve(ctx context.Context) (err error) {
 func (g *instance) start(ctx context.Context) (source, error) {
 	open, err := g.opener(ctx)
 	if err != nil {
-		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+		g.tell(Failed, core.Health{}, err)
 		return nil, err
 	}
-	var told last
-	for ctx.Err() == nil {
+	for before := error(nil); ctx.Err() == nil; {
 		from, err := open(ctx)
 		if err == nil {
-			g.tell(describe(Ready, g.Name, from.Health()), nil)
+			g.tell(Ready, from.Health(), nil)
 			return from, nil
 		}
-		if told.isNew(err) && ctx.Err() == nil {
-			g.tell(Event{Kind: Failed, Generator: g.Name}, err)
+		if isNew(err, before) && ctx.Err() == nil {
+			g.tell(Failed, core.Health{}, err)
 		}
-		wait(ctx, startEvery)
+		before = err
+		select {
+		case <-time.After(startEvery):
+		case <-ctx.Done():
+		}
 	}
 	return nil, nil
 }
@@ -108,69 +99,31 @@ func (g *instance) opener(ctx context.Context) (func(context.Context) (source, e
 	c, err := g.coordinator(ctx)
 	return func(ctx context.Context) (source, error) {
 		return core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			Layout: g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes,
+			Lease: coord.LeaseConfig{
+				TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
+				WorkerIDs: coord.Range{First: g.First, Count: g.Count},
+			},
 			StartTimeout: cmp.Or(g.StartTime, startPatience),
-			OnChange:     func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
+			OnChange:     func(h core.Health) { g.tell(Change, h, h.Err) },
 		})
 	}, err
 }
 
-// issueAll issues IDs with a goroutine for each journal until ctx ends, and ends all of them when
-// one has an error.
+// issueAll issues IDs with several goroutines until ctx ends, and ends all of them when one has an
+// error.
 func (g *instance) issueAll(ctx context.Context, from source) error {
-	return together(ctx, g.journals, func(ctx context.Context, out *journal.Writer) error {
-		s := issuer{instance: g, from: from, out: out}
-		return s.issue(ctx)
-	})
-}
-
-// together does something with each of all at the same time, and ends the others when one has an
-// error, which it returns.
-func together[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	errs := make([]error, len(all))
-	var both sync.WaitGroup
-	for i, one := range all {
-		both.Go(func() {
-			if errs[i] = do(ctx, one); errs[i] != nil {
-				fail(errs[i])
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range max(g.Goroutines, 1) {
+		all.Go(func() error {
+			name := fmt.Sprintf("%s.%d%s", g.Name, i, journalSuffix)
+			out, err := journal.Create(filepath.Join(g.spec.Dir, name))
+			if err != nil {
+				return err
 			}
+			defer out.Close()
+			return g.issue(ctx, from, out)
 		})
 	}
-	both.Wait()
-	return cmp.Or(errs...)
-}
-
-// createJournals makes a journal for each goroutine.
-func (g *instance) createJournals() error {
-	for i := range g.Generator.journals() {
-		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{
-			Generator: g.unique, Layout: g.layout,
-			Numbers: g.Segment != "",
-		})
-		if err != nil {
-			return err
-		}
-		g.journals = append(g.journals, w)
-	}
-	return nil
-}
-
-// closeJournals closes the journals. What could not be written was an error before.
-func (g *instance) closeJournals() {
-	for _, w := range g.journals {
-		_ = w.Close()
-	}
-}
-
-// wait waits for d or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	return all.Wait()
 }

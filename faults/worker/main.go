@@ -10,21 +10,23 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
-// specEnv carries the Spec to a process that is to be a worker.
+// specEnv is the path of the file with the Spec for a process that is to be a worker.
 const specEnv = "UNALIKE_FAULTS_WORKER"
 
 // Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing.
 // Programs that call Start call Main first of all.
 func Main() {
-	raw, ok := os.LookupEnv(specEnv)
+	path, ok := os.LookupEnv(specEnv)
 	if !ok {
 		return
 	}
-	if err := run(raw); err != nil {
+	if err := run(path); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
@@ -35,16 +37,19 @@ func Main() {
 type process struct {
 	spec  Spec
 	clock clock.Clock // nil: the system's
-	*events
 
 	mu     sync.Mutex
 	shared map[string]coord.Coordinator // by URL and state file
 }
 
 // run is a worker until it is asked to end with SIGTERM, or a generator cannot work at all.
-func run(raw string) error {
-	p := process{events: &events{out: os.Stdout}, shared: map[string]coord.Coordinator{}}
-	if err := json.Unmarshal([]byte(raw), &p.spec); err != nil {
+func run(path string) error {
+	p := process{shared: map[string]coord.Coordinator{}}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &p.spec); err != nil {
 		return err
 	}
 	if p.spec.ClockFile != "" {
@@ -57,10 +62,14 @@ func run(raw string) error {
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	err := together(ctx, p.spec.Generators, func(ctx context.Context, g Generator) error {
-		one := instance{process: &p, Generator: g}
-		return one.serve(ctx)
-	})
+	all, ctx := errgroup.WithContext(ctx)
+	for _, g := range p.spec.Generators {
+		all.Go(func() error {
+			one := instance{process: &p, Generator: g}
+			return one.serve(ctx)
+		})
+	}
+	err = all.Wait()
 	for _, c := range p.shared {
 		err = errors.Join(err, c.Close())
 	}

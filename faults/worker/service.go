@@ -2,10 +2,10 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
@@ -26,41 +26,14 @@ func (g *instance) listen(ctx context.Context, gen *core.Generator) error {
 	if err != nil {
 		return err
 	}
-	address, err := g.bind(ctx)
-	if err != nil {
+	front := &httptest.Server{Config: &http.Server{Handler: s}}
+	if front.Listener, err = net.Listen("tcp", g.Listen); err != nil {
 		return err
 	}
-	front := &http.Server{Handler: s, Protocols: new(http.Protocols), ReadHeaderTimeout: closeTime}
-	front.Protocols.SetHTTP1(true)
-	front.Protocols.SetUnencryptedHTTP2(true)
-	ended := make(chan error, 1)
-	go func() { ended <- front.Serve(address) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
+	front.Start()
+	<-ctx.Done()
 	s.Drain()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	err = front.Shutdown(closing)
-	if errors.Is(err, context.DeadlineExceeded) { // a client is away, or frozen
-		err = front.Close()
-	}
-	if why := <-ended; !errors.Is(why, http.ErrServerClosed) {
-		err = errors.Join(err, why)
-	}
-	return err
-}
-
-// bind listens at the address, which the process before may still have.
-func (g *instance) bind(ctx context.Context) (l net.Listener, err error) {
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	for {
-		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", g.Listen); err == nil || ctx.Err() != nil {
-			return l, err
-		}
-		wait(ctx, startEvery)
-	}
+	defer time.AfterFunc(closeTime, front.CloseClientConnections).Stop() // one is away, or frozen
+	front.Close()
+	return nil
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -26,7 +25,7 @@ type Generator struct {
 	First, Count int
 	Stripes      int
 	TTL, Horizon time.Duration // 0: the driver's defaults
-	Layout       string        // as core.ParseLayout reads it; empty: the default layout
+	Layout       core.Layout   `json:",omitzero"` // zero: the default layout
 	Lead         time.Duration
 	// State is the state file that stands before the coordinator; empty: none.
 	State    string
@@ -53,28 +52,4 @@ type Generator struct {
 	// a request. Of the other settings, Name, Layout, PerSecond and Goroutines count then.
 	Servers  []string
 	Prefetch int
-}
-
-// layout returns the layout of the generator.
-func (g *Generator) layout() (core.Layout, error) {
-	if g.Layout == "" {
-		return core.DefaultLayout(), nil
-	}
-	return core.ParseLayout(g.Layout)
-}
-
-// journals returns how many journals the generator has.
-func (g *Generator) journals() int {
-	if g.Listen != "" {
-		return 0
-	}
-	return max(g.Goroutines, 1)
-}
-
-// lease returns the configuration of the generator's lease.
-func (g *Generator) lease() coord.LeaseConfig {
-	return coord.LeaseConfig{
-		TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
-		WorkerIDs: coord.Range{First: g.First, Count: g.Count},
-	}
 }

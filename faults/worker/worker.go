@@ -1,14 +1,11 @@
 package worker
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,19 +14,22 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// logName is the file in a worker's folder that its standard error output goes to.
-const logName = "worker.log"
+// Files in a worker's folder.
+const (
+	specName      = "spec.json"
+	eventsName    = "events.jsonl" // its standard output
+	logName       = "worker.log"   // its standard error output
+	journalSuffix = ".journal"
+)
 
 // Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and
-// what concerns events may be used concurrently; the methods of the process not.
+// [Worker.Events] may be used concurrently; the methods of the process not.
 type Worker struct {
 	*proctest.Process
 	Spec Spec
 
-	heard listener
-
-	mu      sync.Mutex
-	readers map[string]*journal.Reader
+	mu       sync.Mutex
+	progress map[string]journal.Progress // by path
 }
 
 // Start starts a worker, which ends with the test, and does not wait until it has done anything.
@@ -43,56 +43,60 @@ func Start(tb testing.TB, s Spec) *Worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	spec := filepath.Join(s.Dir, specName)
+	if err := os.WriteFile(spec, raw, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	events, err := os.Create(filepath.Join(s.Dir, eventsName))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer events.Close() // the process has its own
 	log, err := os.Create(filepath.Join(s.Dir, logName))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer log.Close() // the process has its own
-	w := &Worker{Spec: s, readers: map[string]*journal.Reader{}}
-	w.heard.changed = make(chan struct{})
+	defer log.Close()
+	w := &Worker{Spec: s, progress: map[string]journal.Progress{}}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), specEnv+"="+string(raw))
-	cmd.Stdout, cmd.Stderr = &w.heard, log
+	cmd.Env = append(os.Environ(), specEnv+"="+spec)
+	cmd.Stdout, cmd.Stderr = events, log
 	w.Process = proctest.Start(tb, cmd)
-	tb.Cleanup(w.closeReaders)
 	return w
 }
 
-// Log returns what the process has written on its standard error output.
-func (w *Worker) Log() string {
-	b, err := os.ReadFile(filepath.Join(w.Spec.Dir, logName))
+// read returns what a file in the worker's folder has, or why it cannot be read.
+func (w *Worker) read(name string) string {
+	b, err := os.ReadFile(filepath.Join(w.Spec.Dir, name))
 	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(string(b))
+	return string(b)
 }
 
-// Events returns what the worker has told so far, in the order in which it came.
-func (w *Worker) Events() []Event {
-	events, _ := w.heard.all()
-	return events
-}
+// Log returns what the process has written on its standard error output.
+func (w *Worker) Log() string { return strings.TrimSpace(w.read(logName)) }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one. It
-// fails if ctx ends or if the process does.
-func (w *Worker) Await(ctx context.Context, match func(Event) bool) (Event, error) {
-	gone := false
-	for {
-		events, changed := w.heard.all()
-		if i := slices.IndexFunc(events, match); i >= 0 {
-			return events[i], nil
+// Events returns what the worker has told so far, in its order: of one that has ended, everything.
+func (w *Worker) Events() (all []Event) {
+	for line := range strings.Lines(w.read(eventsName)) {
+		if !strings.HasSuffix(line, "\n") {
+			break // it is being written
 		}
-		if gone {
-			return Event{}, fmt.Errorf("worker %d has ended: %s", w.PID(), w.Log())
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			e = Event{At: journal.Now(), Kind: Failed, Text: fmt.Sprintf("the worker printed %.200q", line)}
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return Event{}, context.Cause(ctx)
-		case <-w.Done():
-			gone = true // and everything that it has told was heard
-		}
+		all = append(all, e)
 	}
+	return all
+}
+
+// String says which process this is, what it has told last, and what it has logged.
+func (w *Worker) String() string {
+	all := w.Events()
+	return fmt.Sprintf("process %d (told %+v, logged %q)", w.PID(),
+		all[max(0, len(all)-3):], w.Log())
 }
 
 // Journals returns the paths of the journals that there are, of dead processes, too.
@@ -108,17 +112,10 @@ func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, path := range w.Journals() {
-		if w.readers[path] != nil {
-			continue
-		}
-		// The verdict opens all of them again, and minds.
-		if r, err := journal.Open(path); err == nil {
-			w.readers[path] = r
-		}
-	}
-	for _, r := range w.readers {
-		n, at := r.Progress()
-		issued, last = issued+n, max(last, at)
+		p := w.progress[path]
+		p.Read(path) // the verdict reads all of them again, and minds
+		w.progress[path] = p
+		issued, last = issued+p.Issued, max(last, p.Last)
 	}
 	return issued, last
 }
@@ -128,48 +125,3 @@ func (w *Worker) Issued() uint64 { n, _ := w.Progress(); return n }
 
 // Last returns when the newest ID was written down; 0: there is none.
 func (w *Worker) Last() int64 { _, at := w.Progress(); return at }
-
-func (w *Worker) closeReaders() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.readers {
-		_ = r.Close()
-	}
-	clear(w.readers)
-}
-
-// listener takes the output of a worker apart.
-type listener struct {
-	mu      sync.Mutex
-	events  []Event
-	rest    []byte        // a line that has not ended
-	changed chan struct{} // closed when there is more
-}
-
-// Write implements [io.Writer]. It is called by one goroutine.
-func (l *listener) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rest = append(l.rest, p...)
-	for {
-		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
-		if !ok {
-			break
-		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			e = Event{At: journal.Now(), Kind: Failed, Text: fmt.Sprintf("the worker printed %.200q", line)}
-		}
-		l.events, l.rest = append(l.events, e), rest
-	}
-	close(l.changed)
-	l.changed = make(chan struct{})
-	return len(p), nil
-}
-
-// all returns the events, and a channel that is closed when there are more.
-func (l *listener) all() ([]Event, <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clip(l.events), l.changed
-}

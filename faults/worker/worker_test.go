@@ -1,7 +1,7 @@
 package worker_test
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,31 +33,37 @@ func static(t *testing.T) worker.Generator {
 // start starts a worker in a folder of its own.
 func start(t *testing.T, clock string, generators ...worker.Generator) *worker.Worker {
 	t.Helper()
-	return worker.Start(t, worker.Spec{Dir: t.TempDir(), ClockFile: clock, Generators: generators})
+	w := worker.Start(t, worker.Spec{Dir: t.TempDir(), ClockFile: clock, Generators: generators})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w)
+		}
+	})
+	return w
 }
 
 // await waits for an event.
-func await(t *testing.T, w *worker.Worker, kind string, cause error) worker.Event {
+func await(t *testing.T, w *worker.Worker, kind string, cause error) (found worker.Event) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	e, err := w.Await(ctx, func(e worker.Event) bool { return e.Is(kind, cause) })
-	if err != nil {
-		t.Fatalf("waiting for %s, %v: %v; it told %+v", kind, cause, err, w.Events())
-	}
-	return e
+	proctest.Eventually(t, timeout, fmt.Sprint(kind, ", ", cause), func() bool {
+		all := w.Events()
+		i := slices.IndexFunc(all, func(e worker.Event) bool { return e.Is(kind, cause) })
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	return found
 }
 
 // ids returns what a worker has issued, in order.
 func ids(t *testing.T, w *worker.Worker) (all []core.ID) {
 	t.Helper()
 	for _, path := range w.Journals() {
-		r, err := journal.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		for run := range r.Runs() {
+		for run, err := range journal.Runs(path) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i := range run.Count {
 				all = append(all, run.First+core.ID(i))
 			}
@@ -137,13 +143,10 @@ func TestClockFile(t *testing.T) {
 	}
 }
 
-// TestDead: who waits for a worker that has ended is told why it has.
+// TestDead: who ends a worker that has ended is told why it has.
 func TestDead(t *testing.T) {
 	w := start(t, "", worker.Generator{Name: "one", URL: "nowhere://"})
-	_, err := w.Await(t.Context(), func(e worker.Event) bool { return e.Kind == worker.Ready })
-	if err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
-		t.Errorf("the error is %v; want one about the scheme", err)
-	}
+	<-w.Done()
 	if err := w.End(timeout); err == nil ||
 		!strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
 		t.Errorf("it ended with %v; want an error about the scheme", err)

@@ -10,28 +10,21 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // CallTime is for one call on a machine that is busy with other things.
 const CallTime = streamtest.CallTime
 
-// The default layout.
-const (
-	Layout   = "41/10/12/1ms/2024-01-01T00:00:00Z"
-	Capacity = 1024
-	LastTick = 1<<41 - 1
-)
-
-// Scale returns the unit of ticks of the default layout.
-func Scale() clock.Scale {
-	return clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
-}
+// Capacity is how many worker IDs the default layout has.
+const Capacity = 1024
 
 // Space returns what a namespace of the default layout is declared with.
-func Space() coord.Space {
-	return coord.Space{Fingerprint: Layout, Scale: Scale(), LastTick: LastTick, Capacity: Capacity}
-}
+func Space() coord.Space { return core.DefaultLayout().Space() }
+
+// Scale returns the unit of ticks of the default layout.
+func Scale() clock.Scale { return Space().Scale }
 
 // TickNow returns the tick of this machine's clock.
 func TickNow() int64 { return Scale().Tick(time.Now().UnixMicro()) }
@@ -39,11 +32,11 @@ func TickNow() int64 { return Scale().Tick(time.Now().UnixMicro()) }
 // Request asks for one of the worker IDs 0 to n-1, with a new token and a horizon of
 // 10 s.
 func Request(n int) coord.Request {
-	now := TickNow()
+	now, space := TickNow(), Space()
 	return coord.Request{
-		Token: rand.Text(), Holder: "test", Fingerprint: Layout, Scale: Scale(), LastTick: LastTick,
-		Workers: coord.Range{Count: n}, Capacity: Capacity, TTL: 15 * time.Second,
-		Now: now, Until: now + 10_000, OpenBy: now, Ahead: 5,
+		Token: rand.Text(), Holder: "test", Fingerprint: space.Fingerprint, Scale: space.Scale,
+		LastTick: space.LastTick, Workers: coord.Range{Count: n}, Capacity: space.Capacity,
+		TTL: 15 * time.Second, Now: now, Until: now + 10_000, OpenBy: now, Ahead: 5,
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 			made := to != look && !d.Meta.There()
 			if made {
 				d.Number++
-				d.Meta = put(d, d.Meta, ask.New(s.Time()))
+				d.Meta = d.Meta.Next(ask.New(s.Time()), d.Number)
 				if err := save(); err != nil {
 					return nil, err
 				}
@@ -119,10 +119,10 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 		now := d.view(id)
 		out := protocol.Outcome{Position: now.Position, Now: now}
 		switch {
-		case !same(now.Meta, c.Before.Meta), c.Unused && len(d.Slots)+len(d.Marks) > 0,
+		case !now.Meta.Same(c.Before.Meta), c.Unused && len(d.Slots)+len(d.Marks) > 0,
 			c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && d.worker(c.Token) >= 0:
 			return out, nil
-		case !same(now.Slot, c.Before.Slot), now.Owned != c.Before.Owned:
+		case !now.Slot.Same(c.Before.Slot), now.Owned != c.Before.Owned:
 			out.Conflict = protocol.ConflictSlot
 			return out, nil
 		case c.Owner == protocol.OwnerTaken:

@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -64,20 +63,6 @@ func decode(b []byte) (*State, error) {
 	return d, err
 }
 
-// put returns what replaces an entry in the next write.
-func put[R protocol.Record](d *State, old protocol.Entry[R], r R) protocol.Entry[R] {
-	return protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, d.Number), Version: d.Number}
-}
-
-// same reports whether an entry is the one that was read, by its value too: an older file that was
-// put back has the same versions once more.
-func same[R interface {
-	comparable
-	protocol.Record
-}](now, was protocol.Entry[R]) bool {
-	return now.Made == was.Made && now.Version == was.Version && now.Record == was.Record
-}
-
 // view is what is stored of a worker ID; -1: of the namespace alone.
 func (d *State) view(id int) *protocol.View {
 	m, owned := d.Marks[id]
@@ -102,10 +87,10 @@ func (d *State) apply(c protocol.Change, ends int64) {
 	id := c.Worker()
 	d.Number++
 	if c.Meta != nil {
-		d.Meta = put(d, d.Meta, *c.Meta)
+		d.Meta = d.Meta.Next(*c.Meta, d.Number)
 	}
 	if c.Slot != nil {
-		d.Slots[id] = put(d, d.Slots[id], *c.Slot)
+		d.Slots[id] = d.Slots[id].Next(*c.Slot, d.Number)
 	}
 	switch m, owned := d.Marks[id]; {
 	case c.Owner == protocol.OwnerTaken:

@@ -5,8 +5,9 @@
 //
 // What there is to break stands in list.tsv: each invariant of the protocol, each trap of a
 // client, and the bugs of the past that docs/bugs.tsv names by their mutant. The place is a
-// comment in the code, //mutant:NAME, so that it survives renames and new lines; the edit is
-// one of a small set (see edit.go).
+// comment in the code, //mutant:NAME, at the end of a line or alone on the line before, so that
+// it survives new lines around it; the edit is A => B: the text A, which is once on that line,
+// becomes B.
 //
 // With -for, it takes the mutants of files that the last commits changed first, and then
 // others, until the time is over. Without it, it tries all of them.

@@ -1,23 +1,24 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// mutant is one way to break the code.
+// mutant is one way to break the code: on one line, one text becomes another.
 type mutant struct {
-	name   string // of its marker
-	edit   string // see edit.go
-	tests  []test // each of which must fail
-	hangs  bool   // they may also fail by not ending
-	breaks string // the invariant, trap or bug
-	file   string // with the marker, from the module's root
+	name      string // of its marker
+	old, with string
+	tests     []test // each of which must fail
+	hangs     bool   // they may also fail by not ending
+	breaks    string // the invariant, trap or bug
+	file      string // with the marker, from the module's root
+	line      int    // that is marked; the first is 1
 }
 
 // test is a test of a package, as core.
@@ -32,9 +33,10 @@ func (m *mutant) testedBy(pkg string) bool {
 }
 
 // readList reads a list of mutants: a line of names, and a line for each mutant with its name,
-// edit, package, tests and what it breaks, separated by tabs. Several tests, each of which must
-// notice it, are separated by blanks; those of another package are written coord/etcd.TestAsk.
-// "hangs " before them says that they may fail by not ending.
+// edit, package, tests and what it breaks, separated by tabs. An edit is written A => B: the text
+// A, which is once on the marked line, becomes B. Several tests, each of which must notice it, are
+// separated by blanks; those of another package are written coord/etcd.TestAsk. "hangs " before
+// them says that they may fail by not ending.
 func readList(path string) ([]mutant, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -50,8 +52,13 @@ func readList(path string) ([]mutant, error) {
 				path, i+2, line)
 		}
 		seen[f[0]] = true
+		old, with, ok := strings.Cut(f[1], " => ")
+		if !ok || old == with {
+			return nil, fmt.Errorf("%s, line %d: edit is %q, want A => B, two texts that differ", path, i+2,
+				f[1])
+		}
 		tests, hangs := strings.CutPrefix(f[3], "hangs ")
-		m := mutant{name: f[0], edit: f[1], hangs: hangs, breaks: f[4]}
+		m := mutant{name: f[0], old: old, with: with, hangs: hangs, breaks: f[4]}
 		for name := range strings.FieldsSeq(tests) {
 			pkg, other, elsewhere := strings.Cut(name, ".")
 			if !elsewhere {
@@ -64,33 +71,44 @@ func readList(path string) ([]mutant, error) {
 	return all, nil
 }
 
-// find notes the file of each mutant, which has its marker. A mutant without a marker, and a
-// marker without a mutant, are errors.
+// find notes the file and the line of each mutant: those of its marker, a comment mutant:NAME at
+// the end of the line, or alone on the line before. A mutant without a marker, a marker without a
+// mutant, and two markers of one name are errors.
 func find(root string, all []mutant) error {
-	cmd := exec.Command("git", "grep", "-I", "-o", "mutant:[a-z0-9-]*$", "--", "*.go", "*.lua",
+	cmd := exec.Command("git", "grep", "-I", "-n", "mutant:[a-z0-9-]*$", "--", "*.go", "*.lua",
 		"*.sql", ":!internal/mutants")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("git grep for markers: %w", err)
 	}
-	files := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		file, name, _ := strings.Cut(strings.TrimSpace(line), ":mutant:")
-		if other, twice := files[name]; twice {
-			return fmt.Errorf("%s and %s have the marker mutant:%s", other, file, name)
+	places := map[string]mutant{}
+	for marked := range strings.Lines(string(out)) {
+		before, name, _ := strings.Cut(strings.TrimSpace(marked), "mutant:")
+		f := strings.SplitN(before, ":", 3) // the file, the line's number, and what is on it
+		line, err := strconv.Atoi(f[1])
+		if err != nil {
+			return fmt.Errorf("git grep for markers: %w", err)
 		}
-		files[name] = file
+		if strings.Trim(f[2], "\t /-#") == "" {
+			line++ // the marker is alone
+		}
+		if other, twice := places[name]; twice {
+			return fmt.Errorf("%s and %s have the marker mutant:%s", other.file, f[0], name)
+		}
+		places[name] = mutant{file: f[0], line: line}
 	}
 	for i := range all {
-		all[i].file = files[all[i].name]
-		if all[i].file == "" {
-			return fmt.Errorf("no file has the marker mutant:%s", all[i].name)
+		m := &all[i]
+		place, ok := places[m.name]
+		if !ok {
+			return fmt.Errorf("no file has the marker mutant:%s", m.name)
 		}
-		delete(files, all[i].name)
+		m.file, m.line = place.file, place.line
+		delete(places, m.name)
 	}
-	for name, file := range files {
-		return fmt.Errorf("%s has the marker mutant:%s, which is not in the list", file, name)
+	for name, place := range places {
+		return fmt.Errorf("%s has the marker mutant:%s, which is not in the list", place.file, name)
 	}
 	return nil
 }
@@ -101,12 +119,11 @@ func (m *mutant) changed(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := edit(m.name, string(source), m.edit)
-	if err == nil && text == string(source) {
-		err = errors.New("the edit changes nothing")
+	lines := strings.Split(string(source), "\n")
+	if m.line > len(lines) || strings.Count(lines[m.line-1], m.old) != 1 {
+		return "", fmt.Errorf("%s: line %d, which is marked, does not have %q once", m.file, m.line,
+			m.old)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", m.file, err)
-	}
-	return text, nil
+	lines[m.line-1] = strings.Replace(lines[m.line-1], m.old, m.with, 1)
+	return strings.Join(lines, "\n"), nil
 }

@@ -55,12 +55,44 @@ func hasTest(t *testing.T, dir, name string) bool {
 	return false
 }
 
-// TestBadList: a line that lacks a field, and a name that comes twice, are refused.
+// TestEdit: the text on the marked line is another one, and nothing else is; what does not fit is
+// refused.
+func TestEdit(t *testing.T) {
+	root := t.TempDir()
+	repository(t, root, map[string]string{"p.go": ""})
+	for _, tt := range []struct{ what, code, want string }{
+		{"at the end of the line", "a()\na() //mutant:x", "a()\nb() //mutant:x"},
+		{"on the line before", "\t//mutant:x\n\ta()\n\ta()", "\t//mutant:x\n\tb()\n\ta()"},
+		{"twice on the line", "a() + a() //mutant:x", ""},
+		{"not there", "c() //mutant:x", ""},
+		{"another marker", "a() //mutant:xy", ""},
+		{"nothing behind the marker", "a()\n//mutant:x", ""},
+		{"two markers", "a() //mutant:x\nb() //mutant:x", ""},
+		{"a marker of no mutant", "a() //mutant:x\nb() //mutant:y", ""},
+	} {
+		if err := os.WriteFile(filepath.Join(root, "p.go"), []byte(tt.code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, got := []mutant{{name: "x", old: "a()", with: "b()"}}, ""
+		err := find(root, all)
+		if err == nil {
+			got, err = all[0].changed(root)
+		}
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: %q, %v; want %q", tt.what, got, err, tt.want)
+		}
+	}
+}
+
+// TestBadList: a line that lacks a field, a name that comes twice, and an edit that changes nothing
+// are refused.
 func TestBadList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list.tsv")
 	for _, lines := range []string{
-		"a\tdrop\tp\tTestP",
-		"a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2",
+		"a\tx => y\tp\tTestP",
+		"a\tx => y\tp\tTestP\tS1\na\tx => y\tp\tTestP\tS2",
+		"a\tx\tp\tTestP\tS1",
+		"a\tx => x\tp\tTestP\tS1",
 	} {
 		if err := os.WriteFile(path, []byte("names\n"+lines+"\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -27,12 +27,12 @@ func Abs(x int) int {
 `
 	const list = `name	edit	package	test	breaks
 sign	x < 0 => x >= 0	p	TestAbs TestPositive	S1
-half	false	p	TestAbs TestPositive	S1
-builds	drop	p	TestAbs	S1
+half	x < 0 => false	p	TestAbs TestPositive	S1
+builds	spare := 1 => {}	p	TestAbs	S1
 ends	spare => spare + i + 1	p	hangs TestAbs	S1
 nothing	0 => 0*2	p	TestAbs	S1
 `
-	for file, text := range map[string]string{
+	repository(t, root, map[string]string{
 		"go.mod": "module m\n\ngo 1.26\n", "p/p.go": code, "internal/mutants/list.tsv": list,
 		"p/p_test.go": `package p
 
@@ -50,22 +50,7 @@ func TestPositive(t *testing.T) {
 	}
 }
 `,
-	} {
-		path := filepath.Join(root, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
+	})
 	all, err := readList(filepath.Join(root, "internal/mutants/list.tsv"))
 	if err == nil {
 		err = find(root, all)
@@ -91,4 +76,25 @@ func TestPositive(t *testing.T) {
 			t.Errorf("%s, %v", now, err)
 		}
 	})
+}
+
+// repository writes files into a folder, and makes a repository of it.
+func repository(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for file, text := range files {
+		path := filepath.Join(root, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -131,6 +132,17 @@ const MadeUnknown = -1
 
 // There reports whether there is a record.
 func (e Entry[R]) There() bool { return e.Made != 0 }
+
+// Next returns what replaces the entry in the write with a number, where versions are such numbers.
+func (e Entry[R]) Next(r R, number int64) Entry[R] {
+	return Entry[R]{Record: r, Made: cmp.Or(e.Made, number), Version: number}
+}
+
+// Same reports whether an entry is the one that was read, by its record too. Raw is not compared,
+// and R is comparable.
+func (e Entry[R]) Same(was Entry[R]) bool {
+	return e.Made == was.Made && e.Version == was.Version && any(e.Record) == any(was.Record)
+}
 
 // Position is what an answer tells of the history of the back end. It is how a loss of
 // writes is noticed. The zero Position tells nothing.

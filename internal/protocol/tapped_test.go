@@ -19,7 +19,7 @@ import (
 // tapped is a store whose calls are told to a function before they are made and after they
 // were answered. An error that it returns is that of the call.
 type tapped struct {
-	memstore.Store
+	*memstore.Server
 	tap func(call string, answered bool) error
 	// refuse returns what a change is refused with, if it is not the zero Outcome.
 	refuse func(protocol.Change) protocol.Outcome
@@ -40,7 +40,7 @@ type opened struct {
 
 // Open implements protocol.Store.
 func (st *tapped) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s, err := st.Store.Open(token, ttl, workers)
+	s, err := st.Server.Open(token, ttl, workers)
 	t := &tappedSession{s, st}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -128,7 +128,7 @@ func tap(tb testing.TB, server *memstore.Server, c clock.Clock,
 	if c == nil {
 		c = &shifted{}
 	}
-	st := &tapped{Store: memstore.Store{Server: server}}
+	st := &tapped{Server: server}
 	settings := protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second,
 		MaxHorizon: 2 * time.Minute,

@@ -9,31 +9,27 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // TestComesBack: calls to a server that is away try to connect, so that its return is not missed:
 // the client alone waits longer and longer, up to two minutes.
 func TestComesBack(t *testing.T) {
-	s := etcdtest.Start(t)
+	s := start(t)
 	var dials atomic.Int64
 	dial := func(ctx context.Context, addr string) (net.Conn, error) {
 		dials.Add(1)
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}
-	st, err := New(s.Client(t, grpc.WithContextDialer(dial)), "orders", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	create(t, st, "a")
-	wantTake(t, st, "a", 1)
+	st := s.store(0, grpc.WithContextDialer(dial))
+	s.create(st, "a")
+	s.wantTake(st, "a", 1)
 	s.Kill()
 	before := dials.Load()
 	const calls = 40
 	for i := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		var err error
 		if i%2 == 0 {
 			_, err = st.Take(ctx, "a", 10)
 		} else {

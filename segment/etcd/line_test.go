@@ -9,16 +9,14 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
-
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
 // wantEmptyLine checks that no place is left in the line of a tag.
-func wantEmptyLine(tb testing.TB, s *etcdtest.Server) {
-	tb.Helper()
-	resp, err := s.Client(tb).Get(within(tb), root+"orders/\x00", clientv3.WithPrefix())
+func (s server) wantEmptyLine() {
+	s.Helper()
+	resp, err := s.hand.Get(s.within(), root+"orders/\x00", clientv3.WithPrefix())
 	if err != nil || len(resp.Kvs) > 0 {
-		tb.Errorf("in line are left %v, %v", resp, err)
+		s.Errorf("in line are left %v, %v", resp, err)
 	}
 }
 
@@ -27,8 +25,8 @@ func wantEmptyLine(tb testing.TB, s *etcdtest.Server) {
 func TestLine(t *testing.T) {
 	t.Parallel()
 	const takers, each = 64, 10
-	server := etcdtest.Start(t)
-	create(t, store(t, server, Options{}), "a")
+	s := start(t)
+	s.create(s.store(0), "a")
 	var requests, longest atomic.Int64
 	count := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
 		c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
@@ -40,15 +38,11 @@ func TestLine(t *testing.T) {
 	var running sync.WaitGroup
 	began := time.Now()
 	for range takers {
-		st, err := New(server.Client(t, count), "orders", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
+		st := s.store(0, count)
 		running.Go(func() {
 			for range each {
 				asked := time.Now()
-				r, err := st.Take(within(t), "a", 10)
+				r, err := st.Take(s.within(), "a", 10)
 				if err != nil {
 					t.Error(err)
 					return
@@ -71,25 +65,25 @@ func TestLine(t *testing.T) {
 	if most := time.Duration(longest.Load()); most > took*3/4 {
 		t.Errorf("of %d rounds in %v, a take took %v", each, took, most)
 	}
-	wantTake(t, store(t, server, Options{}), "a", 1+10*takers*each)
-	wantEmptyLine(t, server)
+	s.wantTake(s.store(0), "a", 1+10*takers*each)
+	s.wantEmptyLine()
 }
 
 // TestDeadInLine: places of programs that have ended hold up nobody for long, and are no tags.
 func TestDeadInLine(t *testing.T) {
 	t.Parallel()
-	server := etcdtest.Start(t)
-	k, st := keys{server.Client(t)}, store(t, server, Options{})
-	create(t, st, "a")
+	s := start(t)
+	st := s.store(0)
+	s.create(st, "a")
 	for _, name := range []string{"one", "two"} {
-		k.put(t, "\x00a\x00"+name, "")
+		s.put("\x00a\x00"+name, "")
 	}
-	k.set(t, "a", func(r *record) { r.Line = true })
-	if all, err := st.Tags(within(t)); err != nil || len(all) != 1 {
+	s.set("a", func(r *record) { r.Line = true })
+	if all, err := st.Tags(s.within()); err != nil || len(all) != 1 {
 		t.Errorf("Tags: %v, %v", all, err)
 	}
-	next := store(t, server, Options{})
-	wantTake(t, next, "a", 1)
-	wantTake(t, next, "a", 11)
-	wantEmptyLine(t, server)
+	next := s.store(0)
+	s.wantTake(next, "a", 1)
+	s.wantTake(next, "a", 11)
+	s.wantEmptyLine()
 }

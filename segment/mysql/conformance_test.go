@@ -3,7 +3,6 @@ package mysql
 import (
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 
@@ -15,17 +14,18 @@ import (
 
 // TestSuite holds the store to its interface.
 func TestSuite(t *testing.T) {
-	s, _ := start(t)
-	segmenttest.Run(t, func(tb testing.TB) segment.Store { return with(tb, s, "") })
+	s := start(t)
+	segmenttest.Run(t, func(tb testing.TB) segment.Store {
+		return server{s.On(tb), s.Server}.with("")
+	})
 }
 
 // TestBound: a column that is nearly full is not clamped, whatever the mode and the type.
 func TestBound(t *testing.T) {
-	s, d := start(t)
+	s := start(t)
 	for _, mode := range []string{"TRADITIONAL", ""} {
-		sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store {
-			tb.Helper()
-			return with(tb, s, "?sql_mode=%27"+mode+"%27")
+		s.Bound(func() sqlsegmenttest.Store {
+			return s.with("?sql_mode=%27" + mode + "%27")
 		}, map[string]int64{
 			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32,
 			"int unsigned": math.MaxUint32, "bigint": math.MaxInt64, "bigint unsigned": math.MaxInt64,
@@ -36,46 +36,30 @@ func TestBound(t *testing.T) {
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
-	s, _ := start(t)
-	for _, more := range []string{
-		"", "?table=leaf_alloc", "?failover=stop",
-		"?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",
-	} {
-		st, err := segment.Open(sqlsegmenttest.Within(t), url(s)+more, segment.OpenOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", more, err)
-			continue
-		}
-		if _, err := st.Tags(sqlsegmenttest.Within(t)); err != nil {
-			t.Errorf("%s: %v", more, err)
-		}
-		_ = st.Close()
-	}
-	for bad, want := range map[string]string{
-		url(s) + "?table=a.b.c": "table", url(s) + "?table=x%3Bdrop": "letters",
-		url(s) + "?durable=no": "require or warn", url(s) + "?failover=skip": "skip:N",
-		url(s) + "?failover=skip:0": "skip:N", url(s) + "?namespace=x": "unknown option",
-		url(s) + "?ca=x":                          "mysqls://",
-		url(s) + "?table=missing":                 "CREATE TABLE `missing` (biz_tag varchar(128)",
-		url(s) + "?durable=require&table=missing": "CREATE TABLE",
-		"mysql://h/db":                            "", "mysql://u:p@/db": "", "mysql://u:p@h": "",
+	s := start(t)
+	url := s.url()
+	s.URLs(mysqltest.Password+"@", []string{
+		url, url + "?table=leaf_alloc", url + "?failover=stop",
+		url + "?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",
+	}, map[string]string{
+		url + "?table=a.b.c": "table", url + "?table=x%3Bdrop": "letters",
+		url + "?durable=no": "require or warn", url + "?failover=skip": "skip:N",
+		url + "?failover=skip:0": "skip:N", url + "?namespace=x": "unknown option",
+		url + "?ca=x":                          "mysqls://",
+		url + "?table=missing":                 "CREATE TABLE `missing` (biz_tag varchar(128)",
+		url + "?durable=require&table=missing": "CREATE TABLE",
+		"mysql://h/db":                         "", "mysql://u:p@/db": "", "mysql://u:p@h": "",
 		"mysql://u:p@h,i/db": "",
 		"mysql://u:p@h/a/b":  "", "mysql://u:p@h/db?socket=/s": "",
-	} {
-		_, err := segment.Open(sqlsegmenttest.Within(t), bad, segment.OpenOptions{})
-		sqlsegmenttest.WantErr(t, bad, err, segment.ErrInvalidConfig, want)
-		if strings.Contains(err.Error(), mysqltest.Password+"@") {
-			t.Errorf("%s: the error has the password: %v", bad, err)
-		}
-	}
+	})
 }
 
 // TestBesideLeaf: an unchanged Leaf uses the same table at the same time, with its own statements,
 // and no number comes twice.
 func TestBesideLeaf(t *testing.T) {
-	_, d := start(t)
+	s := start(t)
 	const rounds = 200
-	s := d.Create(t, "shared", 1)
+	st := s.Create("shared", 1)
 	var numbers sync.Map
 	note := func(n int64, err error) {
 		if _, twice := numbers.LoadOrStore(n, true); twice || err != nil {
@@ -86,26 +70,26 @@ func TestBesideLeaf(t *testing.T) {
 	for range 4 {
 		running.Go(func() {
 			for range rounds {
-				r, err := s.Take(sqlsegmenttest.Within(t), "shared", 1)
+				r, err := st.Take(s.Within(), "shared", 1)
 				note(r.First, err)
 			}
 		})
 		running.Go(func() {
 			for range rounds {
-				note(leaf(t, d))
+				note(leaf(s))
 			}
 		})
 	}
 	running.Wait()
-	if got := d.Next(t, "shared"); got != 1+4*rounds+4*10*rounds {
+	if got := s.Next("shared"); got != 1+4*rounds+4*10*rounds {
 		t.Errorf("max_id is %d after all", got)
 	}
 }
 
 // leaf takes a range as Leaf does, and returns its first number.
-func leaf(t *testing.T, d *sqlsegmenttest.Database) (int64, error) {
-	ctx := sqlsegmenttest.Within(t)
-	tx, err := d.SQL.BeginTx(ctx, nil)
+func leaf(s server) (int64, error) {
+	ctx := s.Within()
+	tx, err := s.SQL.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
-	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
-	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -34,30 +32,31 @@ func connect(tb testing.TB, dsn string) *sql.DB {
 	return pool
 }
 
+// server is a MariaDB in a test.
+type server struct {
+	*sqlsegmenttest.Database
+	*mysqltest.Server
+}
+
 // start runs a server that has the table.
-func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Database) {
+func start(tb testing.TB, args ...string) server {
 	tb.Helper()
 	s := mysqltest.Start(tb, args...)
 	d := database(tb, s)
-	d.Do(tb, Schema(""))
-	return s, d
+	d.Do(Schema(""))
+	return server{d, s}
 }
 
 // database is a server as the tests that databases share have it.
 func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
+		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))
 			own.SetMaxOpenConns(1) // it suffices
-			st, err := newStore(&mysqldb.DB{Pool: own, Owned: true}, sqlsegment.Options{Skip: skip})
-			if err != nil {
-				tb.Fatal(err)
-			}
-			tb.Cleanup(func() { _ = st.Close() })
-			return st
+			return store(tb, own, Options{Skip: skip})
 		},
 		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE" +
 			" COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM" +
@@ -86,13 +85,13 @@ func store(tb testing.TB, pool *sql.DB, o Options) *Store {
 }
 
 // with returns a store whose sessions have parameters.
-func with(tb testing.TB, s *mysqltest.Server, params string) *Store {
-	tb.Helper()
-	return store(tb, connect(tb, s.DSN(params)), Options{})
+func (s server) with(params string) *Store {
+	s.Helper()
+	return store(s, connect(s, s.DSN(params)), Options{})
 }
 
-// url is that of a server.
-func url(s *mysqltest.Server) string {
-	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" +
+// url is that of the server.
+func (s server) url() string {
+	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Server.Addr() + "/" +
 		mysqltest.Database
 }

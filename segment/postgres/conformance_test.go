@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
-	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -16,7 +15,7 @@ import (
 // TestSuite holds the store to its interface, also over a pooler in transaction mode, where each
 // transaction may have another connection.
 func TestSuite(t *testing.T) {
-	s, _ := start(t)
+	s := start(t)
 	for name, url := range map[string]string{"server": s.URL(), "pgbouncer": s.Bouncer(t)} {
 		t.Run(name, func(t *testing.T) {
 			segmenttest.Run(t, func(tb testing.TB) segment.Store {
@@ -29,153 +28,135 @@ func TestSuite(t *testing.T) {
 // TestBound: the last number that a column can hold as the next one is handed out, whatever its
 // type.
 func TestBound(t *testing.T) {
-	s, d := start(t)
-	sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store { return with(tb, s, "") },
-		map[string]int64{
-			"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
-			"numeric": math.MaxInt64, "numeric(6,0)": 999999,
-		})
+	s := start(t)
+	s.Bound(func() sqlsegmenttest.Store { return s.with("") }, map[string]int64{
+		"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
+		"numeric": math.MaxInt64, "numeric(6,0)": 999999,
+	})
 }
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
-	s, d := start(t)
-	d.Do(t, "CREATE SCHEMA ids", Schema("ids.numbers"))
+	s := start(t)
+	s.Do("CREATE SCHEMA ids", Schema("ids.numbers"))
 	url := "postgres://postgres:secret@127.0.0.1:" + s.Port + "/postgres"
-	for _, more := range []string{"", "?table=ids.numbers&failover=skip:1000"} {
-		st, err := segment.Open(sqlsegmenttest.Within(t), url+more, segment.OpenOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", more, err)
-			continue
-		}
-		if _, err := st.Tags(sqlsegmenttest.Within(t)); err != nil {
-			t.Errorf("%s: %v", more, err)
-		}
-		_ = st.Close()
-	}
-	for more, want := range map[string]string{
-		"?durable=require": "fsync", "?prefix=x": "unknown option",
-		"?table=missing": `CREATE TABLE "missing" (biz_tag varchar(128)`,
-	} {
-		_, err := segment.Open(sqlsegmenttest.Within(t), url+more, segment.OpenOptions{})
-		sqlsegmenttest.WantErr(t, more, err, segment.ErrInvalidConfig, want)
-		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the error has the password: %v", more, err)
-		}
-	}
+	s.URLs("secret", []string{url, url + "?table=ids.numbers&failover=skip:1000"}, map[string]string{
+		url + "?durable=require": "fsync", url + "?prefix=x": "unknown option",
+		url + "?table=missing": `CREATE TABLE "missing" (biz_tag varchar(128)`,
+	})
 	unprepared, err := pgxpool.New(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unprepared.Close()
 	_, err = New(unprepared, Options{})
-	sqlsegmenttest.WantErr(t, "a pool as it is", err, segment.ErrInvalidConfig, "postgres.Prepare")
+	s.WantErr("a pool as it is", err, segment.ErrInvalidConfig, "postgres.Prepare")
 }
 
 // TestSafety: what makes a take unsafe, or slow, is met, on one server.
 func TestSafety(t *testing.T) {
-	s, d := start(t, "-c", "fsync=on", "-c", "full_page_writes=on")
-	for name, run := range map[string]func(*testing.T, *pgtest.Server, *sqlsegmenttest.Database){
+	s := start(t, "-c", "fsync=on", "-c", "full_page_writes=on")
+	for name, run := range map[string]func(server){
 		"committed": checkCommitted,
 		"unlogged":  checkUnlogged,
 		"index":     checkIndex,
 		"latin1":    checkLatin1,
 		"standby":   checkStandby,
 	} {
-		t.Run(name, func(t *testing.T) { run(t, s, d) })
-		d.Do(t, "DELETE FROM leaf_alloc")
+		t.Run(name, func(t *testing.T) { run(server{s.On(t), s.Server}) })
+		s.Do("DELETE FROM leaf_alloc")
 	}
 }
 
 // checkCommitted: whatever the user's settings are, a take is committed as on disk.
-func checkCommitted(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Create(t, "a", 1)
-	d.Do(t, "CREATE TABLE levels (level text)",
+func checkCommitted(s server) {
+	s.Create("a", 1)
+	s.Do("CREATE TABLE levels (level text)",
 		"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"+
 			" INSERT INTO levels VALUES (current_setting('synchronous_commit')); RETURN NEW; END$$",
 		"CREATE TRIGGER note BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION note()")
-	defer d.Do(t, "DROP TRIGGER note ON leaf_alloc")
+	defer s.Do("DROP TRIGGER note ON leaf_alloc")
 	first := int64(1)
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
-		st := with(t, s, "?synchronous_commit="+level+"&default_transaction_isolation=serializable"+
+		st := s.with("?synchronous_commit=" + level + "&default_transaction_isolation=serializable" +
 			"&default_transaction_read_only=on")
-		sqlsegmenttest.WantTake(t, st, "a", first)
-		sqlsegmenttest.WantBack(t, st, "a", first+5, first+9)
+		s.WantTake(st, "a", first)
+		s.WantBack(st, "a", first+5, first+9)
 		first += 5
 	}
-	n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply')")
+	n := s.Int("SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply')")
 	if n != 10 {
-		t.Errorf("%d of 10 were committed with synchronous_commit on", n)
+		s.Errorf("%d of 10 were committed with synchronous_commit on", n)
 	}
 }
 
 // checkUnlogged: a table that is empty after a crash is a warning, or refused.
-func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Do(t, "ALTER TABLE leaf_alloc SET UNLOGGED")
-	st := with(t, s, "")
-	_, err := st.Tags(sqlsegmenttest.Within(t))
+func checkUnlogged(s server) {
+	s.Do("ALTER TABLE leaf_alloc SET UNLOGGED")
+	st := s.with("")
+	_, err := st.Tags(s.Within())
 	if err != nil || !strings.Contains(strings.Join(st.Warnings(), "\n"), "UNLOGGED") {
-		t.Errorf("Tags: %v; Warnings: %v", err, st.Warnings())
+		s.Errorf("Tags: %v; Warnings: %v", err, st.Warnings())
 	}
-	required := openStore(t, s.URL(), Options{RequireDurable: true})
-	_, err = required.Tags(sqlsegmenttest.Within(t))
-	sqlsegmenttest.WantErr(t, "Tags with RequireDurable", err, segment.ErrInvalidConfig, "UNLOGGED")
-	d.Do(t, "ALTER TABLE leaf_alloc SET LOGGED")
-	if _, err := required.Tags(sqlsegmenttest.Within(t)); err != nil {
-		t.Error(err)
+	required := openStore(s, s.URL(), Options{RequireDurable: true})
+	_, err = required.Tags(s.Within())
+	s.WantErr("Tags with RequireDurable", err, segment.ErrInvalidConfig, "UNLOGGED")
+	s.Do("ALTER TABLE leaf_alloc SET LOGGED")
+	if _, err := required.Tags(s.Within()); err != nil {
+		s.Error(err)
 	}
 }
 
 // checkIndex: the row of a tag is found by the index of its column, whatever the collation of that
 // is.
-func checkIndex(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Do(t, `ALTER TABLE leaf_alloc ALTER biz_tag TYPE varchar(128) COLLATE "C"`,
+func checkIndex(s server) {
+	s.Do(`ALTER TABLE leaf_alloc ALTER biz_tag TYPE varchar(128) COLLATE "C"`,
 		"INSERT INTO leaf_alloc (biz_tag, step) SELECT 't' || n, 10 FROM generate_series(1, 5000) n",
 		"VACUUM ANALYZE leaf_alloc")
 	const read = "SELECT pg_stat_get_tuples_returned('leaf_alloc'::regclass)"
 	const flush = "SELECT pg_stat_force_next_flush()"
-	d.Do(t, flush)
-	before := d.Int(t, read)
-	st := with(t, s, "")
+	s.Do(flush)
+	before := s.Int(read)
+	st := s.with("")
 	for i := range int64(20) {
-		sqlsegmenttest.WantTake(t, st, "t77", 1+10*i)
+		s.WantTake(st, "t77", 1+10*i)
 	}
-	d.Do(t, flush)
-	if n := d.Int(t, read) - before; n > 5000 {
-		t.Errorf("20 takes have read %d rows of a table of 5000", n)
+	s.Do(flush)
+	if n := s.Int(read) - before; n > 5000 {
+		s.Errorf("20 takes have read %d rows of a table of 5000", n)
 	}
 }
 
 // checkLatin1: a tag is the same in a database of another encoding, and one that it cannot have is
 // refused.
-func checkLatin1(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
-	d.Do(t, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+func checkLatin1(s server) {
+	s.Do("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 	url := strings.TrimSuffix(s.URL(), "/postgres") + "/latin"
-	if _, err := connect(t, url).ExecContext(t.Context(), Schema("")); err != nil {
-		t.Fatal(err)
+	if _, err := connect(s, url).ExecContext(s.Context(), Schema("")); err != nil {
+		s.Fatal(err)
 	}
-	st := openStore(t, url, Options{})
+	st := openStore(s, url, Options{})
 	const tag = `Größe \ 'x'`
-	if err := st.Create(t.Context(), segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
-		t.Fatal(err)
+	if err := st.Create(s.Context(), segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
+		s.Fatal(err)
 	}
-	sqlsegmenttest.WantTake(t, st, tag, 1)
-	if all, err := st.Tags(t.Context()); err != nil || len(all) != 1 || all[0].Name != tag {
-		t.Errorf("Tags: %v, %v", all, err)
+	s.WantTake(st, tag, 1)
+	if all, err := st.Tags(s.Context()); err != nil || len(all) != 1 || all[0].Name != tag {
+		s.Errorf("Tags: %v, %v", all, err)
 	}
-	sqlsegmenttest.WantRefused(t, st, "漢字", segment.ErrInvalidConfig, "")
+	s.WantRefused(st, "漢字", segment.ErrInvalidConfig, "")
 }
 
 // checkStandby: a URL that leads to a standby alone says so, and does not ask what listens there.
-func checkStandby(t *testing.T, s *pgtest.Server, _ *sqlsegmenttest.Database) {
-	st, err := segment.Open(sqlsegmenttest.Within(t), s.Standby(t).URL(), segment.OpenOptions{})
+func checkStandby(s server) {
+	st, err := segment.Open(s.Within(), s.Standby(s).URL(), segment.OpenOptions{})
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	defer st.Close()
-	_, err = st.Take(sqlsegmenttest.Within(t), "a", 10)
+	_, err = st.Take(s.Within(), "a", 10)
 	if err == nil || !strings.Contains(err.Error(), "replica") ||
 		strings.Contains(err.Error(), "is it the port") {
-		t.Errorf("Take: %v", err)
+		s.Errorf("Take: %v", err)
 	}
 }

@@ -27,13 +27,19 @@ func connect(tb testing.TB, url string) *sql.DB {
 	return pool
 }
 
+// server is a PostgreSQL in a test.
+type server struct {
+	*sqlsegmenttest.Database
+	*pgtest.Server
+}
+
 // start runs a server that has the table.
-func start(tb testing.TB, args ...string) (*pgtest.Server, *sqlsegmenttest.Database) {
+func start(tb testing.TB, args ...string) server {
 	tb.Helper()
 	s := pgtest.Start(tb, args...)
 	d := database(tb, s)
-	d.Do(tb, Schema(""))
-	return s, d
+	d.Do(Schema(""))
+	return server{d, s}
 }
 
 // openStore returns a store with a pool of its own, which are closed with the test.
@@ -59,16 +65,16 @@ func openStore(tb testing.TB, url string, o Options) *Store {
 }
 
 // with returns a store whose sessions have settings.
-func with(tb testing.TB, s *pgtest.Server, settings string) *Store {
-	tb.Helper()
-	return openStore(tb, s.URL()+settings, Options{})
+func (s server) with(settings string) *Store {
+	s.Helper()
+	return openStore(s, s.URL()+settings, Options{})
 }
 
 // database is a server as the tests that databases share have it.
 func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
+		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})

@@ -40,11 +40,7 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // configuration that [Prepare] has seen. It contacts nobody; the first call looks at the server.
 // The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *pgxpool.Pool, o Options) (*Store, error) {
-	return newStore(&pgdb.DB{Pool: pool}, sqlsegment.Options(o))
-}
-
-func newStore(d *pgdb.DB, o sqlsegment.Options) (*Store, error) {
-	s, err := sqlsegment.New(d, dialect(), o)
+	s, err := sqlsegment.New(&pgdb.DB{Pool: pool}, dialect(), sqlsegment.Options(o))
 	if err != nil {
 		return nil, err
 	}

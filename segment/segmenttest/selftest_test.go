@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -19,53 +20,40 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // client is a fake as one program has it.
 type client struct {
 	*Fake
-	mu     sync.Mutex
-	closed bool
+	closed atomic.Bool
 }
 
 func (c *client) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
+	c.closed.Store(true)
 	return nil
 }
 
 // err is what every call returns after Close.
 func (c *client) err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed.Load() {
 		return segment.ErrClosed
 	}
 	return nil
 }
 
 func (c *client) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := c.err(); err != nil {
-		return segment.Range{}, err
-	}
-	return c.Fake.Take(ctx, tag, step)
+	v, err := c.Fake.Take(ctx, tag, step)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
-	if err := c.err(); err != nil {
-		return false, err
-	}
-	return c.Fake.GiveBack(ctx, tag, unused)
+	v, err := c.Fake.GiveBack(ctx, tag, unused)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Tag(ctx context.Context, tag string) (segment.Tag, error) {
-	if err := c.err(); err != nil {
-		return segment.Tag{}, err
-	}
-	return c.Fake.Tag(ctx, tag)
+	v, err := c.Fake.Tag(ctx, tag)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Tags(ctx context.Context) ([]segment.Tag, error) {
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	return c.Fake.Tags(ctx)
+	v, err := c.Fake.Tags(ctx)
+	return v, cmp.Or(c.err(), err)
 }
 
 func (c *client) Advance(ctx context.Context, tag string, to int64) error {
@@ -158,18 +146,13 @@ func TestSuite(t *testing.T) {
 	} {
 		i := slices.IndexFunc(cases, func(c check) bool { return c.name == tc.caught })
 		f := NewFake()
-		store := tc.broken(&client{Fake: f})
-		// Reads and writes that are two steps are not always torn.
-		failed := false
-		for range 200 {
-			if failed = fails(t, cases[i], func(testing.TB) segment.Store {
-				return tc.broken(&client{Fake: f})
-			}); failed {
-				break
-			}
+		open := func(testing.TB) segment.Store { return tc.broken(&client{Fake: f}) }
+		passed := 0 // reads and writes that are two steps are not always torn
+		for passed < 200 && !fails(t, cases[i], open) {
+			passed++
 		}
-		if !failed {
-			t.Errorf("%T passes %s", store, tc.caught)
+		if passed == 200 {
+			t.Errorf("%T passes %s", open(t), tc.caught)
 		}
 	}
 }
@@ -177,12 +160,9 @@ func TestSuite(t *testing.T) {
 // fails reports whether a store fails a case.
 func fails(t *testing.T, c check, open Open) bool {
 	r := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.run(r, open)
-	}()
-	<-done
+	var running sync.WaitGroup
+	running.Go(func() { c.run(store{TB: r, open: open}) })
+	running.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.cleanups {

@@ -20,16 +20,15 @@ type Open func(tb testing.TB) segment.Store
 // Run holds a store, which is a [segment.Creator] too, to its interface. Each case makes tags of
 // its own.
 func Run(t *testing.T, open Open) {
-	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
+		t.Run(c.name, func(t *testing.T) { c.run(store{TB: t, open: open}) })
 	}
 }
 
 // check is one case.
 type check struct {
 	name string
-	run  func(tb testing.TB, open Open)
+	run  func(s store)
 }
 
 var cases = []check{
@@ -55,47 +54,56 @@ type making interface {
 	segment.Creator
 }
 
-// opened returns a store.
-func opened(tb testing.TB, open Open) making {
-	tb.Helper()
-	s, ok := open(tb).(making)
-	if !ok {
-		tb.Fatal("the store is no segment.Creator")
+// store is one in a test, and the tag that it was made with.
+type store struct {
+	testing.TB
+	making
+	open Open
+	tag  string
+}
+
+// another returns the store as another program has it.
+func (s store) another() store {
+	s.Helper()
+	var ok bool
+	if s.making, ok = s.open(s.TB).(making); !ok {
+		s.Fatal("the store is no segment.Creator")
 	}
 	return s
 }
 
-// made returns a store and a new tag in it.
-func made(tb testing.TB, open Open, next, step int64) (making, string) {
-	tb.Helper()
-	s, tag := opened(tb, open), rand.Text()
-	if err := s.Create(within(tb),
-		segment.Tag{Name: tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
-		tb.Fatalf("Create: %v", err)
+// made returns another store, and a new tag in it.
+func (s store) made(next, step int64) store {
+	s.Helper()
+	s = s.another()
+	s.tag = rand.Text()
+	if err := s.Create(s.within(),
+		segment.Tag{Name: s.tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
+		s.Fatalf("Create: %v", err)
 	}
-	return s, tag
+	return s
 }
 
 // within returns a context for one call.
-func within(tb testing.TB) context.Context {
+func (s store) within() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
-	tb.Cleanup(cancel)
+	s.Cleanup(cancel)
 	return ctx
 }
 
 // wantTake takes a range that is to be from first to last.
-func wantTake(tb testing.TB, s segment.Store, tag string, step, first, last int64) {
-	tb.Helper()
-	r, err := s.Take(within(tb), tag, step)
+func (s store) wantTake(step, first, last int64) {
+	s.Helper()
+	r, err := s.Take(s.within(), s.tag, step)
 	if err != nil || r != (segment.Range{First: first, Last: last}) {
-		tb.Errorf("Take(%q, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
+		s.Errorf("Take(%q, %d) = %v, %v; want %d to %d", s.tag, step, r, err, first, last)
 	}
 }
 
-// wantErr checks what an error wraps.
-func wantErr(tb testing.TB, what string, err, want error) {
-	tb.Helper()
+// wantErr checks what an error wraps; nil: there is none.
+func (s store) wantErr(what string, err, want error) {
+	s.Helper()
 	if !errors.Is(err, want) {
-		tb.Errorf("%s: %v; want an error that wraps %q", what, err, want)
+		s.Errorf("%s: %v; want %v", what, err, want)
 	}
 }

@@ -1,10 +1,9 @@
-// Package memstore has a back end in memory: a [Server] that plays several, and a
-// protocol.Store over it. What it has stored can be rolled back, so that tests find out
+// Package memstore has a back end in memory: a [Server] that plays several, and is a
+// protocol.Store. What it has stored can be rolled back, so that tests find out
 // what the protocol does when writes are lost.
 package memstore
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -28,34 +27,26 @@ type Server struct {
 	Blind bool
 
 	mu      sync.Mutex
-	state   state
+	state   State
 	back    int // how often it went back
 	changed chan struct{}
 }
 
-// state is what is stored. It is copied when it is kept.
-type state struct {
-	lineage string
-	number  int64 // of the last write
-	tickets int64
-	origin  string
-	meta    protocol.Entry[protocol.Meta]
-	slots   map[int]protocol.Entry[protocol.Slot]
-	owners  map[int]owner
+// State is what a server has stored.
+type State struct {
+	Lineage string // of the server
+	Number  int64  // of the last write
+	Tickets int64  // that were given out
+	Origin  string // the lineage on record
+	Meta    protocol.Entry[protocol.Meta]
+	Slots   map[int]protocol.Entry[protocol.Slot]
+	Owners  map[int]Owner
 }
 
-// owner is an owner mark, and the lease that it is on.
-type owner struct {
-	token         string // empty: it is there for ever
-	made, changed int64
-	renewed       int64
-	ttl           time.Duration
-	ends          time.Time
-}
-
-// mark is what it says.
-func (o owner) mark() (protocol.Mark, error) {
-	return protocol.Mark{Version: protocol.Version, Renewed: o.renewed, TTL: o.ttl.Milliseconds()}, nil
+// Owner is an owner mark.
+type Owner struct {
+	Token string    // empty: the worker ID is retired
+	Ends  time.Time // by lifetime.Now
 }
 
 // NewServer returns a server that has stored nothing.
@@ -63,32 +54,48 @@ func NewServer(lineage string) *Server {
 	return &Server{state: emptyState(lineage), changed: make(chan struct{})}
 }
 
-func emptyState(lineage string) state {
-	return state{
-		lineage: lineage, slots: map[int]protocol.Entry[protocol.Slot]{},
-		owners: map[int]owner{},
+func emptyState(lineage string) State {
+	return State{
+		Lineage: lineage, Slots: map[int]protocol.Entry[protocol.Slot]{}, Owners: map[int]Owner{},
 	}
 }
 
-func (st state) copied() state {
-	st.slots, st.owners = maps.Clone(st.slots), maps.Clone(st.owners)
+func (st State) copied() State {
+	st.Slots, st.Owners = maps.Clone(st.Slots), maps.Clone(st.Owners)
 	return st
+}
+
+// records are those of worker IDs, in ascending order.
+func (st State) records() (all []protocol.Slot) {
+	for _, id := range slices.Sorted(maps.Keys(st.Slots)) {
+		all = append(all, st.Slots[id].Record)
+	}
+	return all
+}
+
+// lease has the lease of a worker ID begin, or begin anew.
+func (st State) lease(worker int, token string) {
+	st.Owners[worker] = Owner{token, lifetime.Now().Add(st.Slots[worker].Record.Lease())}
+}
+
+// State returns a copy of what is stored.
+func (s *Server) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.copied()
 }
 
 // Snapshot returns what puts the server back to what it has stored now. Leases begin anew
 // then.
 func (s *Server) Snapshot() (restore func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.state.copied()
+	kept := s.State()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.state = kept.copied()
 		s.back++
-		for id, o := range s.state.owners {
-			o.ends = lifetime.Now().Add(o.ttl)
-			s.state.owners[id] = o
+		for id, o := range s.state.Owners {
+			s.state.lease(id, o.Token)
 		}
 		s.notify()
 	}
@@ -98,9 +105,9 @@ func (s *Server) Snapshot() (restore func()) {
 func (s *Server) Delete() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	number := s.state.number + 1
-	s.state = emptyState(s.state.lineage)
-	s.state.number = number
+	number := s.state.Number + 1
+	s.state = emptyState(s.state.Lineage)
+	s.state.Number = number
 	s.notify()
 }
 
@@ -108,66 +115,28 @@ func (s *Server) Delete() {
 func (s *Server) Move(lineage string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.lineage = lineage
+	s.state.Lineage = lineage
 }
 
 // Expire ends the lease of whoever holds a worker ID.
 func (s *Server) Expire(worker int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state.owners[worker].token != "" {
+	if s.state.Owners[worker].Token != "" {
 		s.end(worker)
 	}
 }
 
-// Number returns the number of the last write.
-func (s *Server) Number() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.number
-}
-
 // Meta returns the namespace's record.
-func (s *Server) Meta() protocol.Meta {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.meta.Record
-}
-
-// Count returns how many records the server has.
-func (s *Server) Count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return 1 + len(s.state.slots) + len(s.state.owners)
-}
+func (s *Server) Meta() protocol.Meta { return s.State().Meta.Record }
 
 // Slots returns what is stored of worker IDs.
-func (s *Server) Slots() []protocol.Slot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []protocol.Slot
-	for _, id := range slices.Sorted(maps.Keys(s.state.slots)) {
-		all = append(all, s.state.slots[id].Record)
-	}
-	return all
-}
-
-// Held returns how many worker IDs have a holder's owner mark.
-func (s *Server) Held() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.state.owners {
-		if o.token != "" {
-			n++
-		}
-	}
-	return n
-}
+func (s *Server) Slots() []protocol.Slot { return s.State().records() }
 
 // tick ends the leases whose time is over. The caller holds mu.
 func (s *Server) tick() {
-	for id, o := range s.state.owners {
-		if o.token != "" && !lifetime.Now().Before(o.ends) {
+	for id, o := range s.state.Owners {
+		if o.Token != "" && !lifetime.Now().Before(o.Ends) {
 			s.end(id)
 		}
 	}
@@ -175,8 +144,8 @@ func (s *Server) tick() {
 
 // end ends the lease of a worker ID. The caller holds mu.
 func (s *Server) end(worker int) {
-	delete(s.state.owners, worker)
-	s.state.number++
+	delete(s.state.Owners, worker)
+	s.state.Number++
 	s.notify()
 }
 
@@ -189,13 +158,13 @@ func (s *Server) notify() {
 // position is what an answer tells of the history. The caller holds mu.
 func (s *Server) position(wrote bool) protocol.Position {
 	if s.Blind {
-		return protocol.Position{Lineage: s.state.lineage}
+		return protocol.Position{Lineage: s.state.Lineage}
 	}
-	return protocol.Position{Lineage: s.state.lineage, Number: s.state.number, Wrote: wrote}
+	return protocol.Position{Lineage: s.state.Lineage, Number: s.state.Number, Wrote: wrote}
 }
 
-// micro is the server's clock; 0: it has none.
-func (s *Server) micro() int64 {
+// Time is the server's clock; 0: it has none.
+func (s *Server) Time() int64 {
 	if s.Clock == nil {
 		return 0
 	}
@@ -204,10 +173,7 @@ func (s *Server) micro() int64 {
 
 // put returns what replaces a record in the write that is under way. The caller holds mu.
 func put[R protocol.Record](s *Server, old protocol.Entry[R], r R) protocol.Entry[R] {
-	next := protocol.Entry[R]{
-		Record: r, Made: cmp.Or(old.Made, s.state.number),
-		Version: s.state.number,
-	}
+	next := old.Next(r, s.state.Number)
 	if s.Blind {
 		next.Version = old.Version + 1
 	}

@@ -13,14 +13,11 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// Store is a protocol.Store over a server.
-type Store struct{ Server *Server }
-
 // Open implements protocol.Store.
-func (s Store) Open(string, time.Duration, int) (protocol.Session, error) {
-	s.Server.mu.Lock()
-	defer s.Server.mu.Unlock()
-	return &session{Server: s.Server, back: s.Server.back}, nil
+func (s *Server) Open(string, time.Duration, int) (protocol.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &session{Server: s, back: s.back}, nil
 }
 
 // session is what a token has on the server.
@@ -45,41 +42,41 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	defer s.mu.Unlock()
 	s.tick()
 	st := &s.state
-	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1, Server: s.micro(), Unit: 1}
+	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1, Server: s.Time(), Unit: 1}
 	switch {
-	case st.meta.There():
-	case len(st.slots)+len(st.owners) > 0:
+	case st.Meta.There():
+	case len(st.Slots)+len(st.Owners) > 0:
 		return nil, errDamaged
 	case ask.New != nil:
-		st.number++
-		st.meta, st.origin, sv.Made = put(s.Server, st.meta, ask.New(sv.Server)), st.lineage, true
+		st.Number++
+		st.Meta, st.Origin, sv.Made = put(s.Server, st.Meta, ask.New(sv.Server)), st.Lineage, true
 	}
 	if ask.Token != "" {
-		st.number++
-		st.tickets++
-		sv.Begin = st.tickets
+		st.Number++
+		st.Tickets++
+		sv.Begin = st.Tickets
 	}
-	for id, slot := range st.slots {
+	for id, slot := range st.Slots {
 		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
 			slot.Version > sv.LastSlot.Version {
 			sv.Last, sv.LastSlot = id, slot
 		}
 	}
 	sv.Position = s.position(sv.Made || ask.Token != "")
-	sv.Meta, sv.Origin, sv.Slots = st.meta, st.origin, len(st.slots)+len(st.owners)
-	for _, id := range slices.Sorted(maps.Keys(st.owners)) {
+	sv.Meta, sv.Origin, sv.Slots = st.Meta, st.Origin, len(st.Slots)+len(st.Owners)
+	for _, id := range slices.Sorted(maps.Keys(st.Owners)) {
 		if n := id - ask.Share.First; ask.Share.Count != 0 && (n < 0 || n >= ask.Share.Count) {
 			continue
 		}
 		sv.Owned = append(sv.Owned, id)
-		o := st.owners[id]
-		if o.token == "" {
+		if st.Owners[id].Token == "" {
 			sv.Retired++
 			continue
 		}
-		h := protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark}
-		if s.Clock != nil {
-			h.Mark = nil
+		slot := st.Slots[id]
+		h := protocol.Holder{Worker: id, Changed: slot.Version}
+		if s.Clock == nil {
+			h.Mark = func() (protocol.Mark, error) { return protocol.MarkOf(slot.Record), nil }
 		}
 		sv.Holders = append(sv.Holders, h)
 	}
@@ -96,13 +93,13 @@ func (s *session) Look(_ context.Context, worker int, _ string) (*protocol.View,
 
 // view is what is stored. The caller holds mu.
 func (s *session) view(worker int, wrote bool) *protocol.View {
-	o, owned := s.state.owners[worker]
+	o, owned := s.state.Owners[worker]
 	v := &protocol.View{
-		Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker],
-		Owned: owned, Lease: o,
+		Position: s.position(wrote), Meta: s.state.Meta, Slot: s.state.Slots[worker],
+		Owned: owned, Lease: o.Token,
 	}
 	if s.Strict {
-		v.Origin = s.state.origin
+		v.Origin = s.state.Origin
 	}
 	return v
 }
@@ -113,7 +110,7 @@ func (s *session) Probe(_ context.Context, workers []int) ([]protocol.Probe, err
 	defer s.mu.Unlock()
 	out := make([]protocol.Probe, len(workers))
 	for i, id := range workers {
-		out[i].Slot = s.state.slots[id]
+		out[i].Slot = s.state.Slots[id]
 	}
 	return out, nil
 }
@@ -128,33 +125,32 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	switch {
 	case s.over():
 		return protocol.Outcome{}, errEnded
-	case s.Strict && st.lineage != st.origin && !c.NoteLineage, s.Strict && c.NoteLineage &&
-		c.Before.Lineage != st.lineage,
-		!same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
+	case s.Strict && st.Lineage != st.Origin && !c.NoteLineage, s.Strict && c.NoteLineage &&
+		c.Before.Lineage != st.Lineage,
+		!current.Meta.Same(c.Before.Meta), c.Unused && len(st.Slots)+len(st.Owners) > 0,
 		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && st.worker(c.Token) >= 0:
 		return protocol.Outcome{Position: now, Now: current}, nil
-	case worker >= 0 && (!same(current.Slot, c.Before.Slot) || current.Owned != c.Before.Owned ||
-		c.Before.Owned && made(current) != made(c.Before)):
+	case worker >= 0 && (!current.Slot.Same(c.Before.Slot) || current.Owned != c.Before.Owned):
 		return protocol.Outcome{Position: now, Now: current, Conflict: protocol.ConflictSlot}, nil
 	}
-	st.number++
+	st.Number++
 	if c.Meta != nil {
-		st.meta = put(s.Server, st.meta, *c.Meta)
+		st.Meta = put(s.Server, st.Meta, *c.Meta)
 	}
 	if c.NoteLineage {
-		st.origin = st.lineage
+		st.Origin = st.Lineage
 	}
 	if c.Slot != nil {
-		st.slots[worker] = put(s.Server, st.slots[worker], *c.Slot)
+		st.Slots[worker] = put(s.Server, st.Slots[worker], *c.Slot)
 	}
 	s.own(worker, c)
 	return protocol.Outcome{Position: s.position(true), Done: true, Now: s.view(worker, true)}, nil
 }
 
 // worker returns the worker ID that a token leads to; -1: none.
-func (st *state) worker(token string) int {
-	for id, o := range st.owners {
-		if token != "" && o.token == token {
+func (st State) worker(token string) int {
+	for id, o := range st.Owners {
+		if token != "" && o.Token == token {
 			return id
 		}
 	}
@@ -163,40 +159,18 @@ func (st *state) worker(token string) int {
 
 // own does what a change says of the owner mark. The caller holds mu.
 func (s *session) own(worker int, c protocol.Change) {
-	st := &s.state
-	o := st.owners[worker]
-	switch {
+	switch o := s.state.Owners[worker]; {
 	case c.Owner == protocol.OwnerFreed:
-		delete(st.owners, worker)
+		delete(s.state.Owners, worker)
 		s.notify()
-		return
 	case c.Owner == protocol.OwnerForever:
-		o = owner{made: st.number}
+		s.state.Owners[worker] = Owner{}
 		s.notify()
 	case c.Owner == protocol.OwnerTaken:
-		o = owner{token: c.Token, made: st.number, ttl: c.Slot.Lease()}
-	case c.Slot == nil || o.token == "":
-		return
+		s.state.lease(worker, c.Token)
+	case c.Slot != nil && o.Token != "":
+		s.state.lease(worker, o.Token)
 	}
-	if c.Slot != nil {
-		o.renewed = c.Slot.Renewed
-	}
-	o.changed, o.ends = st.number, lifetime.Now().Add(o.ttl)
-	st.owners[worker] = o
-}
-
-// made is when the owner mark of a view was made.
-func made(v *protocol.View) int64 {
-	o, _ := v.Lease.(owner)
-	return o.made
-}
-
-// same reports whether two records are the same, by number and by value.
-func same[R interface {
-	comparable
-	protocol.Record
-}](a, b protocol.Entry[R]) bool {
-	return a.Version == b.Version && a.Record == b.Record
 }
 
 // Leases implements protocol.Session.
@@ -205,9 +179,11 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	defer s.mu.Unlock()
 	var out []protocol.Lease
 	for _, h := range holders {
-		if o := s.state.owners[h.Worker]; o.token != "" {
+		if o := s.state.Owners[h.Worker]; o.Token != "" {
+			slot := s.state.Slots[h.Worker].Record
 			out = append(out, protocol.Lease{
-				Worker: h.Worker, Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now()),
+				Worker: h.Worker, Renewed: slot.Renewed, TTL: slot.Lease(),
+				Left: o.Ends.Sub(lifetime.Now()),
 			})
 		}
 	}
@@ -220,13 +196,11 @@ func (s *session) List(_ context.Context, slots bool) (*protocol.Listing, error)
 	defer s.mu.Unlock()
 	s.tick()
 	l := &protocol.Listing{
-		Position: s.position(false), Meta: s.state.meta,
-		Owned: slices.Sorted(maps.Keys(s.state.owners)),
+		Position: s.position(false), Meta: s.state.Meta,
+		Owned: slices.Sorted(maps.Keys(s.state.Owners)),
 	}
 	if slots && l.Meta.There() {
-		for _, id := range slices.Sorted(maps.Keys(s.state.slots)) {
-			l.Slots = append(l.Slots, s.state.slots[id].Record)
-		}
+		l.Slots = s.state.records()
 	}
 	return l, nil
 }
@@ -237,7 +211,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 		s.mu.Lock()
 		current, changed := s.view(v.Slot.Record.Worker, false), s.changed
 		s.mu.Unlock()
-		if !current.Owned || made(current) != made(v) {
+		if !current.Owned || current.Lease != v.Lease {
 			return true
 		}
 		select {
@@ -250,9 +224,6 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 
 // Holds implements protocol.Session.
 func (s *session) Holds(v *protocol.View) bool { return v.Owned }
-
-// Time implements protocol.Session.
-func (s *session) Time() int64 { return s.micro() }
 
 // Over implements protocol.Session.
 func (s *session) Over() error {

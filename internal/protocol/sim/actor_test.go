@@ -14,7 +14,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
-	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
 // process is a program with one coordinator and one clock. When it dies, another one takes
@@ -42,7 +41,7 @@ func (p *process) begin() {
 	}
 	p.life++
 	p.seen = seen{}
-	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p})
+	p.c = newCoordinator(p.w, link{p.w.server, p}, p.clock, random, journal{p})
 }
 
 // end is its death, if it is the one with this coordinator that lives.

@@ -11,13 +11,13 @@ import (
 
 // link is a store that is reached over a network which the scheduler plays.
 type link struct {
-	memstore.Store
+	*memstore.Server
 	p *process
 }
 
 // Open implements protocol.Store.
 func (l link) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s, err := l.Store.Open(token, ttl, workers)
+	s, err := l.Server.Open(token, ttl, workers)
 	return &linked{s, l.p}, err
 }
 

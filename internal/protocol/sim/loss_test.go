@@ -10,7 +10,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
-	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
 // backup is what was stored at one moment.
@@ -55,7 +54,8 @@ func (w *world) lose(which which, first *process) {
 			knowing = append(knowing, p)
 		}
 	}
-	number, deleted := w.server.Number(), len(w.kept) == 0 || which == anyBackup && w.rng.IntN(6) == 0
+	number := w.server.State().Number
+	deleted := len(w.kept) == 0 || which == anyBackup && w.rng.IntN(6) == 0
 	var survivor *actor
 	if deleted {
 		w.server.Delete()
@@ -64,24 +64,24 @@ func (w *world) lose(which which, first *process) {
 		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*skewBound {
 			survivor = nil // newcomers would not know that their lease is old
 		}
-		if b.restore(); w.server.Held() == 0 {
+		if b.restore(); !w.held() {
 			survivor = nil // nor is there any lease
 		}
 	}
 	w.mu.Lock()
 	w.history++
 	w.mu.Unlock()
-	w.note(fmt.Sprintf("loss: from %d to %d, deleted: %t", number, w.server.Number(), deleted))
+	w.note(fmt.Sprintf("loss: from %d to %d, deleted: %t", number, w.server.State().Number, deleted))
 	w.restored = w.server.Meta().Loss.Nonce
 	moved := w.server.Strict || w.rng.IntN(4) == 0
 	if moved {
 		w.server.Move("lineage 1")
 	}
-	number = w.server.Number()
+	number = w.server.State().Number
 	for range w.rng.IntN(4) { // what the network repeats waits for nobody
 		w.haunt()
 	}
-	if w.server.Number() != number && slices.ContainsFunc(w.actors, w.asLeft) {
+	if w.server.State().Number != number && slices.ContainsFunc(w.actors, w.asLeft) {
 		survivor = nil // a renewal that was repeated has brought back what was lost of a window
 	}
 	now := w.server.Meta()
@@ -109,7 +109,7 @@ func (w *world) lose(which which, first *process) {
 		if now.Loss.Nonce != w.restored && p.observe().meta.Record.Loss.Nonce != now.Loss.Nonce {
 			return true
 		}
-		return !deleted && p.observe().number <= w.server.Number()+1 ||
+		return !deleted && p.observe().number <= w.server.State().Number+1 ||
 			max(p.observe().meta.Record.Base, w.server.Meta().Base) < w.base
 	})
 	if len(witnesses) == 0 || w.rng.IntN(3) == 0 {
@@ -125,6 +125,16 @@ func (w *world) lose(which which, first *process) {
 		w.restored = w.server.Meta().Loss.Nonce
 	}
 	w.witnessed(witness, deleted)
+}
+
+// held reports whether the server has a lease.
+func (w *world) held() bool {
+	for _, o := range w.server.State().Owners {
+		if o.Token != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // longestKept reports whether it is known how long windows are that were lost.
@@ -216,7 +226,7 @@ func (w *world) witnessed(p *process, deleted bool) {
 		if p.observe().history != w.history || deleted {
 			continue
 		}
-		if shown = shown || p.observe().number < saw; !shown && w.server.Number() >= saw {
+		if shown = shown || p.observe().number < saw; !shown && w.server.State().Number >= saw {
 			break // nothing shows it any more
 		}
 	}
@@ -295,7 +305,7 @@ func (w *world) declareLoss(known bool) {
 //
 // An operator waits for the leases of holders who may be dead.
 func (w *world) operate(what string, call func(context.Context, *protocol.Coordinator) error) {
-	c := newCoordinator(w, memstore.Store{Server: w.server}, rightClock{}, w.rng.Int64N,
+	c := newCoordinator(w, w.server, rightClock{}, w.rng.Int64N,
 		slog.DiscardHandler)
 	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

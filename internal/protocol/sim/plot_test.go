@@ -61,7 +61,7 @@ func (w *world) lostGrant(a *actor) plot {
 	id, mate, number := a.g.WorkerID, w.actors[a.p.id*each+(a.id+1)%each], int64(0)
 	return plot{
 		{do: func() { a.pause(true) }},
-		{when: a.rests, do: func() { w.keep(); w.expire(id); number = w.server.Number() }},
+		{when: a.rests, do: func() { w.keep(); w.expire(id); number = w.server.State().Number }},
 		{
 			when: func() bool {
 				return w.slot(id).Generation > a.g.Generation && a.p.observe().number > number+workers

@@ -202,9 +202,7 @@ func full(r *rig) {
 		sv.Begin != 1+3 {
 		r.Errorf("a survey where no slot can be made: %+v", sv)
 	}
-	c := r.grantOf(sv.Meta, 3, "b")
-	c.Before.Slot = freed.Slot
-	other.held(other.done(c))
+	other.held(other.done(r.grantTo(r.request("b"), sv.Meta, freed.Slot, 3)))
 }
 
 func staleSlot(r *rig) {
@@ -269,8 +267,5 @@ func freed(r *rig) {
 		s.find().Last != 3 {
 		r.Errorf("after a release, a survey shows %+v", sv)
 	}
-	c := r.grantOf(sv.Meta, 3, "b")
-	c.Before.Slot = other.look(3, "b").Slot
-	c.Slot.Generation = slot.Generation + 1
-	other.held(other.done(c))
+	other.held(other.done(r.grantTo(r.request("b"), sv.Meta, other.look(3, "b").Slot, 3)))
 }

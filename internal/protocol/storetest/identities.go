@@ -8,17 +8,13 @@ import (
 // cycle grants a worker ID to an identity, and gives it back.
 func (r *rig) cycle(worker int, identity string) {
 	r.Helper()
-	req := r.request(fmt.Sprint(identity, " ", r.now))
-	req.Identity = identity
-	s := r.open(req.Token)
-	ask := r.ask(req.Token)
-	ask.Identity = identity
-	sv := s.survey(ask)
+	s := r.open(fmt.Sprint(identity, " ", r.now))
+	sv := s.find()
 	probed, err := s.Probe(r.Context(), []int{worker})
 	if err != nil || probed[0].Err != nil {
 		r.Fatalf("a probe of worker ID %d: %+v, %v", worker, probed, err)
 	}
-	v := s.done(r.grantTo(req, sv.Meta, probed[0].Slot, worker))
+	v := s.done(r.grantTo(r.request(s.token), sv.Meta, probed[0].Slot, worker))
 	s.done(releaseOf(v))
 	s.End()
 }
@@ -26,11 +22,9 @@ func (r *rig) cycle(worker int, identity string) {
 // last returns the worker ID that an identity had last, as a survey tells it.
 func (r *rig) last(identity string) int {
 	r.Helper()
-	ask := r.ask(fmt.Sprint("who asks ", r.now))
-	ask.Identity = identity
-	s := r.open(ask.Token)
+	s := r.open(fmt.Sprint(identity, " ", r.now))
 	defer s.End()
-	return s.survey(ask).Last
+	return s.find().Last
 }
 
 func moved(r *rig) {

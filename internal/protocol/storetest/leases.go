@@ -136,23 +136,14 @@ func lapsed(r *rig) {
 // timeout is how long a hint may take.
 const timeout = 30 * time.Second
 
-// watch begins to watch. Said waits for what Watch returns, and end ends its context.
+// watch begins to watch, for as long as a hint may take. Said waits for what Watch returns, and
+// end ends its context.
 func (s session) watch(v *protocol.View) (said func() bool, end func()) {
-	ctx, cancel := context.WithCancel(s.Context())
+	ctx, cancel := context.WithTimeout(s.Context(), timeout)
 	s.Cleanup(cancel)
 	c := make(chan bool, 1)
 	go func() { c <- s.Watch(ctx, v) }()
-	return func() bool {
-		timer := time.NewTimer(timeout)
-		defer timer.Stop()
-		select {
-		case gone := <-c:
-			return gone
-		case <-timer.C:
-			s.Fatalf("a watch still goes on after %v", timeout)
-			return false
-		}
-	}, cancel
+	return func() bool { return <-c }, cancel
 }
 
 func watched(r *rig) {

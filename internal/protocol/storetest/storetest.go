@@ -4,11 +4,12 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -37,7 +38,6 @@ type Case struct {
 
 // Run runs the case on a harness.
 func (c Case) Run(t *testing.T, h Harness) {
-	t.Helper()
 	c.run(&rig{TB: t, Harness: h, now: 1000})
 }
 
@@ -86,7 +86,7 @@ const (
 )
 
 // scale is that of the layout.
-var scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+var scale = drivertest.Scale()
 
 // rig is a store in a test.
 type rig struct {
@@ -113,15 +113,14 @@ func (r *rig) open(token string) session {
 	return session{r, s, token}
 }
 
-// request is that of an acquisition.
+// request is that of an acquisition, by the identity that the token begins with.
 func (r *rig) request(token string) coord.Request {
 	r.now++
-	return coord.Request{
-		Token: token, Identity: "id-" + token, Holder: "test",
-		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", Scale: scale,
-		LastTick: 1<<41 - 1, Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl,
-		Now: r.now, Until: r.now + 100,
-	}
+	identity, _, _ := strings.Cut(token, " ")
+	req := drivertest.Request(workers)
+	req.Token, req.Identity, req.Capacity, req.TTL = token, "id-"+identity, workers, ttl
+	req.Now, req.Until = r.now, r.now+100
+	return req
 }
 
 // ask is that of an acquisition.

@@ -5,6 +5,7 @@ package sqlsegmenttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +23,9 @@ type Store interface {
 	segment.Warner
 }
 
-// Server is a real server.
-type Server interface {
-	Freeze(tb testing.TB)
-	Thaw(tb testing.TB)
-}
-
-// Database is a server and how to use it.
+// Database is a server and how to use it, in a test.
 type Database struct {
+	testing.TB
 	// Open returns a store with one connection of its own to an address; skip is that of its options.
 	// It is closed with the test.
 	Open         func(tb testing.TB, addr string, skip int64) Store
@@ -47,75 +43,87 @@ type Database struct {
 	Calm string
 }
 
+// On returns the database for another test, or one below it.
+func (d Database) On(tb testing.TB) *Database { d.TB = tb; return &d }
+
 // Within returns a context for one call on a machine that is busy with other things.
-func Within(tb testing.TB) context.Context {
+func (d *Database) Within() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	tb.Cleanup(cancel)
+	d.Cleanup(cancel)
 	return ctx
 }
 
+// Do makes statements.
+func (d *Database) Do(statements ...string) { d.Helper(); d.Hand.Do(d, statements...) }
+
+// Int reads a number.
+func (d *Database) Int(format string, args ...any) int64 {
+	d.Helper()
+	return d.Hand.Int(d, format, args...)
+}
+
 // Next is max_id of a tag.
-func (d *Database) Next(tb testing.TB, tag string) int64 {
-	tb.Helper()
-	return d.Int(tb, "SELECT max_id FROM leaf_alloc WHERE biz_tag = '%s'", tag)
+func (d *Database) Next(tag string) int64 {
+	d.Helper()
+	return d.Int("SELECT max_id FROM leaf_alloc WHERE biz_tag = '%s'", tag)
 }
 
 // Store opens a store that adds nothing to tags.
-func (d *Database) Store(tb testing.TB) Store {
-	tb.Helper()
-	return d.Open(tb, d.Addr, 0)
+func (d *Database) Store() Store {
+	d.Helper()
+	return d.Open(d, d.Addr, 0)
 }
 
 // behind opens a store behind a proxy.
-func (d *Database) behind(tb testing.TB) (Store, *proxytest.Proxy) {
-	tb.Helper()
-	p := proxytest.Start(tb, d.Addr)
-	return d.Open(tb, p.Addr, 0), p
+func (d *Database) behind() (Store, *proxytest.Proxy) {
+	d.Helper()
+	p := proxytest.Start(d, d.Addr)
+	return d.Open(d, p.Addr, 0), p
 }
 
 // Create makes a tag that begins at next, with a step of 10, and returns the store with which it
 // did.
-func (d *Database) Create(tb testing.TB, tag string, next int64) Store {
-	tb.Helper()
-	s := d.Store(tb)
-	if err := s.Create(Within(tb), segment.Tag{Name: tag, Next: next, Step: 10}); err != nil {
-		tb.Fatal(err)
+func (d *Database) Create(tag string, next int64) Store {
+	d.Helper()
+	s := d.Store()
+	if err := s.Create(d.Within(), segment.Tag{Name: tag, Next: next, Step: 10}); err != nil {
+		d.Fatal(err)
 	}
 	return s
 }
 
 // WantTake takes ten numbers that are to begin at first.
-func WantTake(tb testing.TB, s segment.Store, tag string, first int64) {
-	tb.Helper()
-	r, err := s.Take(Within(tb), tag, 10)
+func (d *Database) WantTake(s segment.Store, tag string, first int64) {
+	d.Helper()
+	r, err := s.Take(d.Within(), tag, 10)
 	if err != nil || r != (segment.Range{First: first, Last: first + 9}) {
-		tb.Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err, first)
+		d.Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err, first)
 	}
 }
 
 // WantBack gives back the numbers from first to last, which is to be done.
-func WantBack(tb testing.TB, s segment.Store, tag string, first, last int64) {
-	tb.Helper()
-	done, err := s.GiveBack(Within(tb), tag, segment.Range{First: first, Last: last})
+func (d *Database) WantBack(s segment.Store, tag string, first, last int64) {
+	d.Helper()
+	done, err := s.GiveBack(d.Within(), tag, segment.Range{First: first, Last: last})
 	if !done || err != nil {
-		tb.Errorf("GiveBack(%q) of %d to %d: %v, %v", tag, first, last, done, err)
+		d.Errorf("GiveBack(%q) of %d to %d: %v, %v", tag, first, last, done, err)
 	}
 }
 
 // WantRefused takes ten numbers, which is to fail with an error that wraps want and says something.
-func WantRefused(tb testing.TB, s segment.Store, tag string, want error, says string) {
-	tb.Helper()
-	r, err := s.Take(Within(tb), tag, 10)
+func (d *Database) WantRefused(s segment.Store, tag string, want error, says string) {
+	d.Helper()
+	r, err := s.Take(d.Within(), tag, 10)
 	if err == nil {
-		tb.Errorf("Take(%q, 10) = %v", tag, r)
+		d.Errorf("Take(%q, 10) = %v", tag, r)
 	}
-	WantErr(tb, "Take of "+tag, err, want, says)
+	d.WantErr("Take of "+tag, err, want, says)
 }
 
-// WantErr checks what an error wraps and says.
-func WantErr(tb testing.TB, what string, err, want error, says string) {
-	tb.Helper()
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
-		tb.Errorf("%s: %v; want %v, and %q in it", what, err, want, says)
+// WantErr checks what an error wraps and says; nil: there is none.
+func (d *Database) WantErr(what string, err, want error, says string) {
+	d.Helper()
+	if !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), says) {
+		d.Errorf("%s: %v; want %v, and %q in it", what, err, want, says)
 	}
 }

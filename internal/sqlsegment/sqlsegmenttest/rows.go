@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
@@ -12,66 +11,64 @@ import (
 
 // twoRows makes a second row of a tag, in a table whose key was dropped: which of them a range is
 // of is not known, so none is handed out.
-func twoRows(t *testing.T, d *Database) {
-	s := d.Create(t, "two", 1)
-	WantTake(t, s, "two", 1)
-	d.Do(t, d.DropKey, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('two', 1, 10)")
-	WantRefused(t, s, "two", segment.ErrInvalidConfig, "2 rows")
+func twoRows(d *Database) {
+	s := d.Create("two", 1)
+	d.WantTake(s, "two", 1)
+	d.Do(d.DropKey, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('two', 1, 10)")
+	d.WantRefused(s, "two", segment.ErrInvalidConfig, "2 rows")
 }
 
 // damaged damages rows.
-func damaged(t *testing.T, d *Database) {
-	d.Do(t, d.Nullable)
-	set := func(column string) func(testing.TB, string, int64) {
-		return func(tb testing.TB, tag string, n int64) {
-			tb.Helper()
-			d.Do(tb, fmt.Sprintf("UPDATE leaf_alloc SET %s = %d WHERE biz_tag = '%s'", column, n, tag))
+func damaged(d *Database) {
+	d.Do(d.Nullable)
+	set := func(column string) func(string, int64) {
+		return func(tag string, n int64) {
+			d.Do(fmt.Sprintf("UPDATE leaf_alloc SET %s = %d WHERE biz_tag = '%s'", column, n, tag))
 		}
 	}
-	numbertest.Damaged(t, d.Store(t), numbertest.Damage{
+	numbertest.Damaged(d, d.Store(), numbertest.Damage{
 		Next: set("max_id"), Step: set("step"), Read: d.Next,
-		Unreadable: func(tb testing.TB, tag string) {
-			tb.Helper()
-			d.Do(tb, "UPDATE leaf_alloc SET max_id = NULL WHERE biz_tag = '"+tag+"'")
+		Unreadable: func(tag string) {
+			d.Do("UPDATE leaf_alloc SET max_id = NULL WHERE biz_tag = '" + tag + "'")
 		},
 		Says: `tag "nothing": max_id in table leaf_alloc is NULL; a whole number from 0 to`,
 	})
 	// What is skipped after a failover does not hide what is wrong.
-	set("max_id")(t, "negative", -5)
-	d.Do(t, away)
-	s := d.Open(t, d.Addr, 5000)
-	if err := take(Within(t), s, "whole", 10); err != nil {
-		t.Error(err)
+	set("max_id")("negative", -5)
+	d.Do(away)
+	s := d.Open(d, d.Addr, 5000)
+	if err := take(d.Within(), s, "whole", 10); err != nil {
+		d.Error(err)
 	}
-	WantRefused(t, s, "negative", segment.ErrInvalidConfig, "")
-	if n := d.Next(t, "negative"); n != -5 {
-		t.Errorf("a negative number became %d after a failover", n)
+	d.WantRefused(s, "negative", segment.ErrInvalidConfig, "")
+	if n := d.Next("negative"); n != -5 {
+		d.Errorf("a negative number became %d after a failover", n)
 	}
 }
 
 // Bound has columns of some types, each with the largest number that it holds: the last number
 // below that is handed out, nothing is clamped, and a wider column is noticed.
-func Bound(t *testing.T, d *Database, open func(testing.TB) Store, bounds map[string]int64) {
+func (d *Database) Bound(open func() Store, bounds map[string]int64) {
 	for kind, bound := range bounds {
-		d.Do(t, "DELETE FROM leaf_alloc", d.Retype+kind)
-		s := open(t)
+		d.Do("DELETE FROM leaf_alloc", d.Retype+kind)
+		s := open()
 		for next, want := range map[int64]error{bound + 1: segment.ErrInvalidConfig, bound - 15: nil} {
 			tag := segment.Tag{Name: "a", Next: next, Step: 10}
-			if err := s.Create(Within(t), tag); !errors.Is(err, want) {
-				t.Errorf("%s: Create at %d: %v", kind, next, err)
+			if err := s.Create(d.Within(), tag); !errors.Is(err, want) {
+				d.Errorf("%s: Create at %d: %v", kind, next, err)
 			}
 		}
-		WantTake(t, s, "a", bound-15)
-		r, err := s.Take(Within(t), "a", 10)
+		d.WantTake(s, "a", bound-15)
+		r, err := s.Take(d.Within(), "a", 10)
 		if err != nil || r != (segment.Range{First: bound - 5, Last: bound - 1}) {
-			t.Errorf("%s: the last range is %v, %v", kind, r, err)
+			d.Errorf("%s: the last range is %v, %v", kind, r, err)
 		}
 		for _, step := range []int64{0, 1, 10} {
-			WantErr(t, kind+" that is full", take(Within(t), s, "a", step), segment.ErrExhausted, "")
+			d.WantErr(kind+" that is full", take(d.Within(), s, "a", step), segment.ErrExhausted, "")
 		}
 		if bound < math.MaxInt64 {
-			d.Do(t, d.Retype+"bigint")
-			WantTake(t, s, "a", bound)
+			d.Do(d.Retype + "bigint")
+			d.WantTake(s, "a", bound)
 		}
 	}
 }

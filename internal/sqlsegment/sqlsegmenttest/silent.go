@@ -5,20 +5,16 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
 
-// call is one on the tag "trips", of which the store has a range.
-type call func(ctx context.Context, s Store, own segment.Range) error
-
-// calls are what a store is asked for.
+// calls are what a store is asked for of the tag "trips", of which it has a range.
 var calls = map[string]struct {
 	trips  int    // on the wire, at most; 0: it fails
 	points string // words in the requests after which the server falls silent
-	do     call
+	do     func(ctx context.Context, s Store, own segment.Range) error
 }{
 	"New and Close": {3, "", func(ctx context.Context, s Store, _ segment.Range) error {
 		// connecting, and a look at the server
@@ -59,15 +55,15 @@ var calls = map[string]struct {
 
 // silent has the server fall silent at each point of each call: the call ends with its context, and
 // the next one is served by another connection.
-func silent(t *testing.T, d *Database) {
+func silent(d *Database) {
 	for name, c := range calls {
 		for word := range strings.FieldsSeq(c.points) {
-			s, p := d.behind(t)
-			own, err := s.Take(Within(t), "trips", 10)
+			s, p := d.behind()
+			own, err := s.Take(d.Within(), "trips", 10)
 			if err != nil {
-				t.Fatal(err)
+				d.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(Within(t), time.Minute)
+			ctx, cancel := context.WithTimeout(d.Within(), time.Minute)
 			p.ForgetAt(func(request []byte) bool {
 				met := bytes.Contains(bytes.ToLower(request), []byte(word))
 				if met {
@@ -78,15 +74,15 @@ func silent(t *testing.T, d *Database) {
 			err = c.do(ctx, s, own)
 			// A connection may be closed instead of rolled back.
 			if ctx.Err() == nil && word != "rollback" || err == nil {
-				t.Errorf("%s, silent after %q: it ended with %v", name, word, err)
+				d.Errorf("%s, silent after %q: it ended with %v", name, word, err)
 			}
 			cancel()
 			p.Reset() // the server hears that its client has given up
-			r, err := s.Take(Within(t), "trips", 10)
+			r, err := s.Take(d.Within(), "trips", 10)
 			if err != nil || r.First <= own.Last && name != "GiveBack" {
-				t.Errorf("%s, silent after %q: %v, and then %v, %v", name, word, own, r, err)
+				d.Errorf("%s, silent after %q: %v, and then %v, %v", name, word, own, r, err)
 			}
-			d.Do(t, d.Idle)
+			d.Do(d.Idle)
 		}
 	}
 }

@@ -21,45 +21,45 @@ type Store interface {
 // Damage is how a test damages what is stored. The tags are there.
 type Damage struct {
 	// Next sets the next number of a tag, and Step its step, as somebody does by hand.
-	Next, Step func(tb testing.TB, tag string, n int64)
+	Next, Step func(tag string, n int64)
 	// Unreadable makes what is stored of a tag no number.
-	Unreadable func(tb testing.TB, tag string)
+	Unreadable func(tag string)
 	// Says is in the error of such a tag.
 	Says string
 	// Read returns the next number that is stored of a tag.
-	Read func(tb testing.TB, tag string) int64
+	Read func(tag string) int64
 }
 
 // Damaged damages what is stored of some tags: each of them says so, the others can be used,
 // nothing that is wrong is made right silently, and an operator makes it right.
-func Damaged(t *testing.T, s Store, d Damage) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // on a busy machine
+func Damaged(tb testing.TB, s Store, d Damage) {
+	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute) // on a busy machine
 	defer cancel()
 	for _, tag := range []string{"negative", "nothing", "stepless", "whole"} {
 		if err := s.Create(ctx, segment.Tag{Name: tag, Next: 1, Step: 10}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	d.Next(t, "negative", -5)
-	d.Step(t, "stepless", 0)
-	d.Unreadable(t, "nothing")
+	d.Next("negative", -5)
+	d.Step("stepless", 0)
+	d.Unreadable("nothing")
 	all, err := s.Tags(ctx)
 	if err != nil {
-		t.Fatalf("Tags with damaged ones: %v", err)
+		tb.Fatalf("Tags with damaged ones: %v", err)
 	}
 	listed := map[string]segment.Tag{}
 	for _, tag := range all {
 		listed[tag.Name] = tag
 	}
 	if tag := listed["whole"]; tag.Damage != nil || tag.Next != 1 || tag.Step != 10 {
-		t.Errorf("Tags has %+v; want a tag that is whole", tag)
+		tb.Errorf("Tags has %+v; want a tag that is whole", tag)
 	}
 	set, err := segment.NewSet(ctx, s, segment.Config{RefillTimeout: time.Minute})
 	if err != nil {
-		t.Fatalf("NewSet with damaged tags: %v", err)
+		tb.Fatalf("NewSet with damaged tags: %v", err)
 	}
 	if n, err := set.Next(ctx, "whole"); err != nil || n != 1 {
-		t.Errorf("Next of a tag that is whole: %d, %v", n, err)
+		tb.Errorf("Next of a tag that is whole: %d, %v", n, err)
 	}
 	for tag, says := range map[string][]string{
 		"negative": {
@@ -74,26 +74,26 @@ func Damaged(t *testing.T, s Store, d Damage) {
 		for what, err := range map[string]error{"Tags": listed[tag].Damage, "Take": take, "Next": next} {
 			for _, part := range says {
 				if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)
+					tb.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)
 				}
 			}
 		}
 	}
 	if err := set.Close(ctx); err != nil { // else it takes what is made right
-		t.Error(err)
+		tb.Error(err)
 	}
-	d.mend(ctx, t, s)
+	d.mend(ctx, tb, s)
 }
 
 // mend: nothing is taken of a damaged tag, but with a step of one's own if only that is missing. An
 // operator makes right what is wrong.
-func (d Damage) mend(ctx context.Context, t *testing.T, s Store) {
-	t.Helper()
+func (d Damage) mend(ctx context.Context, tb testing.TB, s Store) {
+	tb.Helper()
 	take := func(tag string, step, first, last int64) {
-		t.Helper()
+		tb.Helper()
 		r, err := s.Take(ctx, tag, step)
 		if err != nil || r != (segment.Range{First: first, Last: last}) {
-			t.Errorf("Take(%s, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
+			tb.Errorf("Take(%s, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
 		}
 	}
 	_, negative := s.Take(ctx, "negative", 10)
@@ -106,15 +106,15 @@ func (d Damage) mend(ctx context.Context, t *testing.T, s Store) {
 		"Advance of no number":         s.Advance(ctx, "nothing", 100),
 	} {
 		if !errors.Is(err, segment.ErrInvalidConfig) {
-			t.Errorf("%s: %v; want %v", what, err, segment.ErrInvalidConfig)
+			tb.Errorf("%s: %v; want %v", what, err, segment.ErrInvalidConfig)
 		}
 	}
-	if n := d.Read(t, "negative"); n != -5 {
-		t.Errorf("a negative number was made %d", n)
+	if n := d.Read("negative"); n != -5 {
+		tb.Errorf("a negative number was made %d", n)
 	}
 	take("stepless", 3, 1, 3)
 	if err := errors.Join(s.Advance(ctx, "negative", 100), s.SetStep(ctx, "stepless", 7)); err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 	take("negative", 10, 100, 109)
 	take("stepless", 0, 4, 10)

@@ -24,7 +24,7 @@ func Need(tb testing.TB) {
 
 // Server is a Prometheus in a process of its own.
 type Server struct {
-	URL    string
+	url    string
 	client *http.Client
 }
 
@@ -48,71 +48,48 @@ func Start(tb testing.TB, interval time.Duration, rules string, targets ...strin
 	}
 	each := &http.Transport{DisableKeepAlives: true}
 	s := &Server{
-		URL: "http://" + addr, client: &http.Client{Timeout: proctest.ReadyTime, Transport: each},
+		url: "http://" + addr, client: &http.Client{Timeout: proctest.ReadyTime, Transport: each},
 	}
 	proctest.NewServer(func() *exec.Cmd {
 		return exec.Command("prometheus", "--log.level=warn", "--web.listen-address="+addr,
 			"--config.file="+filepath.Join(dir, "prometheus.yaml"),
 			"--storage.tsdb.path="+filepath.Join(dir, "data"))
-	}, func() bool { return s.get("/-/ready", nil) == nil }).Restart(tb)
+	}, func() bool {
+		_, err := s.query("ALERTS")
+		return err == nil
+	}).Restart(tb)
 	return s
 }
 
-// Alert is an alert that is pending or fires.
-type Alert struct {
-	Labels   map[string]string `json:"labels"`
-	State    string            `json:"state"`
-	ActiveAt time.Time         `json:"activeAt"`
-}
-
-// Alerts returns the alerts that are pending or fire, by name. Of those with one name it is any.
-func (s *Server) Alerts(tb testing.TB) map[string]Alert {
-	tb.Helper()
-	var reply struct {
-		Data struct {
-			Alerts []Alert `json:"alerts"`
-		} `json:"data"`
-	}
-	if err := s.get("/api/v1/alerts", &reply); err != nil {
-		tb.Fatal(err)
-	}
-	all := map[string]Alert{}
-	for _, a := range reply.Data.Alerts {
-		all[a.Labels["alertname"]] = a
-	}
-	return all
-}
-
-// Query evaluates an expression now and returns how many series there are.
+// Query evaluates an expression now and returns how many series there are. An alert that is pending
+// or fires is a series of ALERTS, with its alertname and alertstate.
 func (s *Server) Query(tb testing.TB, expr string) int {
 	tb.Helper()
+	series, err := s.query(expr)
+	if err != nil {
+		tb.Fatalf("%s: %v", expr, err)
+	}
+	return series
+}
+
+func (s *Server) query(expr string) (series int, err error) {
+	resp, err := s.client.Get(s.url + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s: %s", resp.Status, body)
+	}
 	var reply struct {
 		Data struct {
 			Result []json.RawMessage `json:"result"`
 		} `json:"data"`
 	}
-	if err := s.get("/api/v1/query?query="+url.QueryEscape(expr), &reply); err != nil {
-		tb.Fatalf("%s: %v", expr, err)
-	}
-	return len(reply.Data.Result)
-}
-
-// get reads a page, into reply unless that is nil.
-func (s *Server) get(path string, reply any) error {
-	resp, err := s.client.Get(s.URL + path)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", resp.Status, body)
-	}
-	if reply == nil {
-		return nil
-	}
-	return json.Unmarshal(body, reply)
+	err = json.Unmarshal(body, &reply)
+	return len(reply.Data.Result), err
 }

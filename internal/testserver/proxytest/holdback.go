@@ -8,16 +8,14 @@ import (
 )
 
 // Held is a request that is delivered later than it was sent, as by a network that has
-// kept it for long. Make it with [NewHeld] or [NewCopied] and pass it to [Proxy.Hold].
+// kept it for long. Make it with [NewHeld] and pass it to [Proxy.HoldBack].
 type Held struct {
 	match  func([]byte) bool
-	copied bool
 	caught chan struct{}
 
 	mu      sync.Mutex
 	request []byte
-	target  string   // where a copy goes
-	server  net.Conn // nil: not caught yet, or a copy that was not delivered yet
+	server  net.Conn // nil: not caught yet
 	answer  bytes.Buffer
 }
 
@@ -31,15 +29,6 @@ func NewHeld(match func(request []byte) bool) *Held {
 	return &Held{match: match, caught: make(chan struct{})}
 }
 
-// NewCopied returns a Held for the first request of which match is true, which reaches the
-// server as well. The copy is delivered on a new connection, as the first that is sent
-// there. That works for protocols whose requests stand alone, such as that of Redis.
-func NewCopied(match func(request []byte) bool) *Held {
-	h := NewHeld(match)
-	h.copied = true
-	return h
-}
-
 // Caught is closed when there is a request to deliver.
 func (h *Held) Caught() <-chan struct{} { return h.caught }
 
@@ -47,22 +36,8 @@ func (h *Held) Caught() <-chan struct{} { return h.caught }
 func (h *Held) Deliver() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.request == nil {
+	if h.server == nil {
 		return errors.New("no request was caught that could be delivered")
-	}
-	if h.copied {
-		c, err := net.Dial("tcp", h.target)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := c.Write(h.request); err != nil {
-			return err
-		}
-		buf := make([]byte, 64<<10)
-		n, err := c.Read(buf)
-		h.answer.Write(buf[:n])
-		return err
 	}
 	_, err := h.server.Write(h.request)
 	return err
@@ -97,7 +72,7 @@ func (p *Proxy) caught(c *pair, request []byte) bool {
 		return false
 	}
 	p.waiting = nil
-	if !h.take(c, request, p.target) || h.copied {
+	if !h.take(c.server, request) {
 		return false
 	}
 	c.held = h
@@ -108,16 +83,13 @@ func (p *Proxy) caught(c *pair, request []byte) bool {
 }
 
 // take reports whether the request is the first.
-func (h *Held) take(c *pair, request []byte, target string) bool {
+func (h *Held) take(server net.Conn, request []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.request != nil {
+	if h.server != nil {
 		return false
 	}
-	h.request, h.target = bytes.Clone(request), target
-	if !h.copied {
-		h.server = c.server
-	}
+	h.server, h.request = server, bytes.Clone(request)
 	close(h.caught)
 	return true
 }

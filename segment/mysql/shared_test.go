@@ -1,5 +1,3 @@
-//go:build unix
-
 package mysql
 
 import (
@@ -11,26 +9,26 @@ import (
 
 // TestShared: what databases share.
 func TestShared(t *testing.T) {
-	s, d := start(t)
-	sqlsegmenttest.Run(t, d, s)
+	s := start(t)
+	sqlsegmenttest.Run(t, s.Database)
 }
 
 // TestPromoted: a replica takes over without the last ranges.
 func TestPromoted(t *testing.T) {
 	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
-	s, d := start(t, append(args, "--server-id=1")...)
+	s := start(t, append(args, "--server-id=1")...)
 	replica := s.Replica(t, append(args, "--server-id=2")...)
 	there := database(t, replica)
-	sqlsegmenttest.Promoted(t, d, func() {
+	s.Promoted(func() {
 		streamtest.Eventually(t, "the replica has the tag", func() bool {
 			var n int
 			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)
 			return err == nil && n > 1
 		})
-		there.Do(t, "STOP SLAVE")
+		there.Do("STOP SLAVE")
 	}, func() *sqlsegmenttest.Database {
 		s.Kill()
-		there.Do(t, "RESET SLAVE ALL")
+		there.Do("RESET SLAVE ALL")
 		return there
 	})
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package postgres
 
 import (
@@ -12,15 +10,15 @@ import (
 
 // TestShared: what databases share.
 func TestShared(t *testing.T) {
-	s, d := start(t)
-	sqlsegmenttest.Run(t, d, s)
+	s := start(t)
+	sqlsegmenttest.Run(t, s.Database)
 }
 
 // TestPromoted: a standby takes over without the last ranges.
 func TestPromoted(t *testing.T) {
-	s, d := start(t)
+	s := start(t)
 	var standby *pgtest.Server
-	sqlsegmenttest.Promoted(t, d, func() {
+	s.Promoted(func() {
 		standby = s.Standby(t)
 		standby.Kill() // it hears of nothing more
 	}, func() *sqlsegmenttest.Database {

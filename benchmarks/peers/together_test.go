@@ -1,4 +1,4 @@
-package benchtest
+package peers
 
 import (
 	"runtime"
@@ -34,12 +34,12 @@ func (t turn) took() time.Duration {
 	return slices.MaxFunc(t.to[:], time.Time.Compare).Sub(first)
 }
 
-// Together measures calls that two goroutines make at the same time, in turns that both begin
+// together measures calls that two goroutines make at the same time, in turns that both begin
 // together. On a machine that is busy with other things one of them mostly waits for a processor,
 // and calls that meet nobody are not what is asked about: turns in which they did not run at the
 // same time are left out and made again. It reports the median of the others as ns/op, and what all
 // turns allocate. f makes as many calls as it is asked for.
-func Together(b *testing.B, f func(calls int)) {
+func together(b *testing.B, f func(calls int)) {
 	b.Helper()
 	if runtime.GOMAXPROCS(0) < 2 {
 		b.Skip("two goroutines cannot run at the same time on one processor")
