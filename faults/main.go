@@ -25,7 +25,6 @@ import (
 	"syscall"
 	"text/tabwriter"
 
-	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/scenarios"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -50,7 +49,6 @@ var (
 )
 
 func main() {
-	backend.Main()
 	worker.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once, and with it all others

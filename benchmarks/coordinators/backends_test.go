@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -42,7 +41,7 @@ type opener func(ctx context.Context, namespace string) (coord.Coordinator, erro
 
 var backends = []backend{
 	{name: "etcd", start: func(tb testing.TB) func(string) string {
-		s := etcdtest.StartCluster(tb, 1).Members[0]
+		s := etcdtest.StartCluster(tb, 1)[0]
 		return func(namespace string) string {
 			return "etcd://" + s.Endpoint + "/" + namespace + "?skew=" + skew
 		}
@@ -243,9 +242,4 @@ func atOnce(n int, f func(i int)) {
 		all.Go(func() { f(i) })
 	}
 	all.Wait()
-}
-
-func TestMain(m *testing.M) {
-	etcdtest.Main()
-	os.Exit(m.Run())
 }

@@ -10,21 +10,13 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 )
-
-// startKubernetes starts an API server over an etcd, each in a process of its own.
-func startKubernetes(tb testing.TB) *kubetest.Server {
-	tb.Helper()
-	kubetest.Binary(tb) // else there is no use for the etcd
-	return kubetest.StartOn(tb, etcdtest.StartCluster(tb, 1).Members[0].Endpoint)
-}
 
 // openKubernetes opens namespaces as a pod does: with TLS, and one connection for all requests.
 func openKubernetes(tb testing.TB) opener {
 	tb.Helper()
-	s := startKubernetes(tb)
+	s := kubetest.Start(tb)
 	client, in := s.Client(tb, "", nil), s.Namespace(tb)
 	return func(_ context.Context, namespace string) (coord.Coordinator, error) {
 		// a lease ends by the skew bound later, so that is as it is
@@ -35,7 +27,7 @@ func openKubernetes(tb testing.TB) opener {
 // BenchmarkPatch is what no renewal can be faster than: a bare PATCH of a Lease, with the same
 // client, that tests and replaces an annotation as long as a record.
 func BenchmarkPatch(b *testing.B) {
-	s := startKubernetes(b)
+	s := kubetest.Start(b)
 	client := s.Client(b, "", nil)
 	leases := "/apis/coordination.k8s.io/v1/namespaces/" + s.Namespace(b) + "/leases"
 	text := func(n int) string { return fmt.Sprintf("%0700d", n) }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -23,7 +22,6 @@ import (
 var builtIn string
 
 func TestMain(m *testing.M) {
-	etcdtest.Main()
 	os.Exit(func() int {
 		var err error
 		if builtIn, err = os.MkdirTemp("", "unalike-test-"); err != nil {

@@ -15,7 +15,7 @@ func TestReleaseFails(t *testing.T) {
 	// It cannot end before all of its output is read.
 	p := start(t, t.TempDir(), "generate", "--count", "500000", "--coordinator", url)
 	p.read(1)
-	server.Stop()
+	server.Kill()
 	p.drain()
 	code, said := p.wait(), p.stderr.String()
 	if code != exitOK || p.count != 500_000 {

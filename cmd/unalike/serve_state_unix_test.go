@@ -77,7 +77,7 @@ func TestServeState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	etcd := etcdtest.StartCluster(t, 1).Members[0]
+	etcd := etcdtest.Start(t)
 	url, file := "etcd://"+etcd.Endpoint+"/kept", filepath.Join(t.TempDir(), "unalike.state")
 	init := strings.Join([]string{"init", row[1], row[2], "--coordinator", url}, " ")
 	checkLines(t, nil, []line{{init, exitOK, fmt.Sprintf("and windows of up to %v\n", horizon)}})

@@ -23,8 +23,8 @@ import (
 func TestReadmeService(t *testing.T) {
 	t.Parallel()
 	etcd := etcdtest.Start(t)
-	etcd.Stop()
-	url, listen := "etcd://"+strings.TrimPrefix(etcd.Endpoint, "http://")+"/readme", nobody(t)
+	etcd.Kill()
+	url, listen := "etcd://"+etcd.Endpoint+"/readme", nobody(t)
 	var log proctest.Output
 	binary := compileProgram(t, "README.md", blocks(readFile(t, "README.md"), "go")[1])
 	cmd := exec.Command(binary)

@@ -18,14 +18,14 @@ import (
 func rollBack(tb testing.TB, server *etcdtest.Server) func() {
 	tb.Helper()
 	backup := filepath.Join(tb.TempDir(), "backup")
-	server.Stop()
+	server.Kill()
 	if err := os.CopyFS(backup, os.DirFS(server.Dir)); err != nil {
 		tb.Fatal(err)
 	}
 	server.Restart(tb)
 	return func() {
 		tb.Helper()
-		server.Stop()
+		server.Kill()
 		if err := os.RemoveAll(server.Dir); err != nil {
 			tb.Fatal(err)
 		}

@@ -12,13 +12,9 @@ import (
 
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
-func TestMain(m *testing.M) {
-	etcdtest.Main()
-	leaktest.Main(m)
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	callTime = drivertest.CallTime

@@ -39,9 +39,8 @@ func manifest(t *testing.T, name string) []byte {
 	return b
 }
 
-// apply applies all of deploy/kubernetes in the Kubernetes namespace of a test, and returns the
-// token of the service account.
-func apply(t *testing.T, c *cluster) (token string) {
+// apply applies all of deploy/kubernetes in the Kubernetes namespace of a test.
+func apply(t *testing.T, c *cluster) {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
 	if err != nil || len(files) != len(collections) {
@@ -50,15 +49,15 @@ func apply(t *testing.T, c *cluster) (token string) {
 	for _, m := range collections {
 		c.Apply(t, m.group+"/namespaces/"+c.in+"/"+m.kind, "application/yaml", manifest(t, m.file))
 	}
-	return c.Token(t, c.in, "orders")
 }
 
 // TestRights: the manifests are what the API server understands, the Role in them does for
 // everything, and with one verb less the error says which.
 func TestRights(t *testing.T) {
 	c := newCluster(t)
-	token := apply(t, c)
-	k := c.with(t, c.Client(t, token, nil), "orders", kubernetes.Options{})
+	apply(t, c)
+	account := "system:serviceaccount:" + c.in + ":orders"
+	k := c.with(t, c.Client(t, account, nil), "orders", kubernetes.Options{})
 	req := drivertest.Request(4)
 	req.Identity = "one"
 	// The API server hears of a new Role a moment later.

@@ -135,16 +135,25 @@ func TestRightsInADatabase(t *testing.T) {
 // what commands there are.
 func TestRightsInACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t, redistest.Options{}, 3)
-	others := cluster.Client(t)
+	client := func(name, password string) *goredis.ClusterClient {
+		o := &goredis.ClusterOptions{
+			Username: name, Password: password, DisableIdentity: true, Protocol: 2,
+			ContextTimeoutEnabled: true, DialerRetries: 1,
+			DialTimeout: callTime, ReadTimeout: callTime, WriteTimeout: callTime, PoolTimeout: callTime,
+		}
+		for _, s := range cluster.Nodes {
+			o.Addrs = append(o.Addrs, s.Addr)
+		}
+		c := goredis.NewClusterClient(o)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	others := client("", "")
 	user := func(ns string, rights []string) *goredis.ClusterClient {
 		for _, s := range cluster.Nodes {
 			setUser(t, s, ns, ns, rights)
 		}
-		o := *others.Options()
-		o.Username, o.Password, o.DisableIdentity = ns, "pw", true
-		c := goredis.NewClusterClient(&o)
-		t.Cleanup(func() { _ = c.Close() })
-		return c
+		return client(ns, "pw")
 	}
 	if err := everything(t, "enough", user("enough", redis.Commands()), others); err != nil {
 		t.Errorf("with all the rights that are named: %v", err)

@@ -104,7 +104,7 @@ func TestRolledBack(t *testing.T) {
 func TestElectionAfterALoss(t *testing.T) {
 	t.Parallel()
 	const notRenewed = "the grant, and it is not renewed,"
-	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
+	server := zktest.Start(t, zktest.Options{Elects: true})
 	for _, lost := range []string{"the grant", "a renewal", notRenewed} {
 		ns := rand.Text()
 		c := newCoordinator(t, []string{server.Addr}, ns, nil)

@@ -2,6 +2,7 @@ package zk_test
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord/zk"
@@ -33,11 +34,31 @@ func newRobbed(t *testing.T) *robbed {
 	return r
 }
 
+// Operations of the protocol.
+const (
+	opExists = 3
+	opSet    = 5
+	opMulti  = 14
+)
+
+// asks reports whether a client asks for an operation in what it sends.
+func asks(op int32, sent []byte) bool {
+	for len(sent) >= 12 { // length, number, operation
+		length, number := binary.BigEndian.Uint32(sent), binary.BigEndian.Uint32(sent[4:])
+		// The request for a session has a version, which is 0, where others have their number.
+		if number != 0 && int32(binary.BigEndian.Uint32(sent[8:])) == op {
+			return true
+		}
+		sent = sent[min(len(sent), 4+int(length)):]
+	}
+	return false
+}
+
 // first is true of the first request for an operation, at which it does something.
 func first(op int32, do func()) func(request []byte) bool {
-	asks, met := zktest.Asks(op), false
+	met := false
 	return func(request []byte) bool {
-		if met || !asks(request) {
+		if met || !asks(op, request) {
 			return false
 		}
 		met = true
@@ -56,7 +77,7 @@ func TestSessionEndsBetween(t *testing.T) {
 	})
 	ended := 0
 	const all = 1 << 30 // no answer is lost of fewer requests
-	r.Rob(all, first(zktest.OpMulti, func() {
+	r.Rob(all, first(opMulti, func() {
 		for _, id := range r.server.Sessions(t) {
 			if id != r.direct.SessionID() {
 				r.server.KillSession(t, id)
@@ -67,7 +88,7 @@ func TestSessionEndsBetween(t *testing.T) {
 	if g, err := r.Acquire(within(t), request(1)); err != nil || ended != 1 {
 		t.Errorf("Acquire, of which %d sessions have ended: %v, %v", ended, g, err)
 	}
-	r.Rob(1, first(zktest.OpSet, func() {}))
+	r.Rob(1, first(opSet, func() {}))
 	if g, err := r.Acquire(within(t), request(2)); err != nil || r.Robbed() != 1 {
 		t.Errorf("Acquire over a connection that was lost: %v, %v", g, err)
 	}

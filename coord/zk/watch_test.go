@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
-	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // TestHintAfterALostWatch: the connection is lost together with the answer to the request
@@ -17,7 +16,7 @@ func TestHintAfterALostWatch(t *testing.T) {
 	req.TTL = 2 * callTime // so that the session does not end meanwhile, as nobody renews
 	g := mustAcquire(t, r, req)
 	asked := make(chan struct{})
-	r.Rob(1, first(zktest.OpExists, func() { close(asked) }))
+	r.Rob(1, first(opExists, func() { close(asked) }))
 	notice := r.Lost(g)
 	<-asked
 	for range 2 { // over the next connection

@@ -304,7 +304,7 @@ func TestRestartInAnOutage(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "unalike.state")
 	s := serve(t, file, "-state", state)
 	last := s.order(t)
-	etcd.Stop()
+	etcd.Kill()
 	s.Kill()
 	s = serve(t, file, "-state", state)
 	for range 10 {

@@ -1,9 +1,6 @@
 // Package backend runs the coordinators of the fault suite: real servers, which the packages
 // below internal/testserver start as processes, with the faults that each kind of server can
 // have.
-//
-// Servers of etcd are the program itself, started again. So it calls [Main] first, in main and
-// in TestMain.
 package backend
 
 import (
@@ -31,7 +28,6 @@ import (
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -55,11 +51,11 @@ type Backend struct {
 	// Exec makes statements at a database.
 	Exec func(statements ...string)
 
-	tb      testing.TB
-	url     func(options url.Values) string
-	call    []byte // text in lower case that every call of a coordinator contains
-	dirs    []string
-	restart func() // starts the servers that have ended; nil: each without the others
+	tb     testing.TB
+	url    func(options url.Values) string
+	call   []byte // text in lower case that every call of a coordinator contains
+	dirs   []string
+	formed func() // waits until servers have found each other; nil: they need not
 }
 
 // Fault is something that lasts until it is ended.
@@ -84,9 +80,9 @@ type Loss struct {
 
 // Server is one server of a back end.
 type Server interface {
+	proctest.Restarter
 	Kill()                   // as kill -9; returns when the process is gone
 	Terminate(tb testing.TB) // in good order; returns when the process is gone
-	Restart(tb testing.TB)   // after Kill or Terminate; returns when it serves
 	Freeze(tb testing.TB)    // as SIGSTOP; returns when the process stands still
 	Thaw(tb testing.TB)
 	Ended() bool // whether the process is gone
@@ -149,12 +145,8 @@ func Declare(tb testing.TB, rawURL string, space coord.Space) {
 	}
 }
 
-// Main runs a server and ends the process if it was started to be one. Otherwise it only mutes
-// the Redis client, which logs each failure to connect for the whole process.
-func Main() {
-	goredis.SetLogger(mute{})
-	etcdtest.Main()
-}
+// The Redis client logs each failure to connect for the whole process.
+func init() { goredis.SetLogger(mute{}) }
 
 // mute is a logger of the Redis client that logs nothing.
 type mute struct{}
@@ -198,15 +190,10 @@ func (b *Backend) Thaw() { b.Each(func(s Server) { s.Thaw(b.tb) }) }
 // Restart starts all servers that have ended, with the data that they have, and waits until they
 // serve.
 func (b *Backend) Restart() {
-	if b.restart != nil {
-		b.restart()
-		return
+	proctest.Restart(b.tb, b.Servers...)
+	if b.formed != nil {
+		b.formed()
 	}
-	b.Each(func(s Server) {
-		if s.Ended() {
-			s.Restart(b.tb)
-		}
-	})
 }
 
 // Snapshot copies the data of all servers, which stand still for that moment, into a folder.

@@ -3,7 +3,6 @@ package backend_test
 import (
 	"context"
 	"crypto/rand"
-	"os"
 	"testing"
 	"time"
 
@@ -13,11 +12,6 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-func TestMain(m *testing.M) {
-	backend.Main()
-	os.Exit(m.Run())
-}
 
 // open opens a new namespace of a back end.
 func open(t *testing.T, b *backend.Backend) coord.Coordinator {

@@ -6,25 +6,26 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // startEtcd is an etcd cluster, maybe of one member.
 func startEtcd(tb testing.TB, members int) *Backend {
 	tb.Helper()
-	c := etcdtest.StartCluster(tb, members)
-	b := &Backend{
-		Way: StartWay(tb, c.Endpoints()...), call: []byte("/unalike/"),
-		restart: func() { c.Restart(tb) }, Faults: []Fault{full(tb, c)},
-	}
-	for _, m := range c.Members {
-		b.Servers, b.dirs = append(b.Servers, m), append(b.dirs, m.Dir)
+	all := etcdtest.StartCluster(tb, members)
+	b := &Backend{call: []byte("/unalike/"), Faults: []Fault{full(tb, all)}}
+	for _, s := range all {
+		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
+		b.Way = append(b.Way, proxytest.Start(tb, s.Endpoint))
 	}
 	b.url = func(o url.Values) string {
 		namespace := o.Get("namespace")
@@ -32,7 +33,7 @@ func startEtcd(tb testing.TB, members int) *Backend {
 		return "etcd://" + strings.Join(b.Way.Addrs(), ",") + "/" + namespace + query(o)
 	}
 	b.EndLeases = func() (ended int) {
-		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+		ask(tb, all, func(ctx context.Context, client *clientv3.Client) error {
 			leases, err := client.Leases(ctx)
 			if err != nil {
 				return err
@@ -47,15 +48,36 @@ func startEtcd(tb testing.TB, members int) *Backend {
 		return ended
 	}
 	if members > 1 {
-		b.Leader = func() Server { return c.Leader(tb) }
+		b.Leader = func() Server { return leader(tb, all) }
 	}
 	return b
 }
 
-// ask makes calls at the members, and not through the proxy. They must succeed.
-func ask(tb testing.TB, c *etcdtest.Cluster, calls func(context.Context, *clientv3.Client) error) {
+// leader returns the member that leads; it waits until one does.
+func leader(tb testing.TB, all []*etcdtest.Server) (leads *etcdtest.Server) {
 	tb.Helper()
-	client := c.Client(tb)
+	ask(tb, all, func(_ context.Context, client *clientv3.Client) error {
+		leads = proctest.First(tb, "a member leads", all, func(s *etcdtest.Server) bool {
+			ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
+			defer cancel()
+			status, err := client.Status(ctx, s.Endpoint)
+			return err == nil && status.Leader != 0 && status.Leader == status.Header.GetMemberId()
+		})
+		return nil
+	})
+	return leads
+}
+
+// ask makes calls at the members, and not through the proxy. They must succeed.
+func ask(tb testing.TB, all []*etcdtest.Server,
+	calls func(context.Context, *clientv3.Client) error,
+) {
+	tb.Helper()
+	var endpoints []string
+	for _, s := range all {
+		endpoints = append(endpoints, s.Endpoint)
+	}
+	client := etcdtest.Connect(tb, endpoints)
 	defer client.Close()
 	if err := calls(streamtest.Within(tb), client); err != nil {
 		tb.Fatal(err)
@@ -64,11 +86,11 @@ func ask(tb testing.TB, c *etcdtest.Cluster, calls func(context.Context, *client
 
 // full is that a member tells the others that it has reached the quota of its database, which is
 // all that they know of a disk that is full.
-func full(tb testing.TB, c *etcdtest.Cluster) Fault {
+func full(tb testing.TB, all []*etcdtest.Server) Fault {
 	tb.Helper()
 	return Fault{noSpace, func() {
-		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
-			s, err := client.Status(ctx, c.Members[0].Endpoint)
+		ask(tb, all, func(ctx context.Context, client *clientv3.Client) error {
+			s, err := client.Status(ctx, all[0].Endpoint)
 			if err != nil {
 				return err
 			}
@@ -79,7 +101,7 @@ func full(tb testing.TB, c *etcdtest.Cluster) Fault {
 			return err
 		})
 	}, func() {
-		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+		ask(tb, all, func(ctx context.Context, client *clientv3.Client) error {
 			_, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
 			return err
 		})
@@ -91,14 +113,12 @@ func full(tb testing.TB, c *etcdtest.Cluster) Fault {
 // tell requests apart.
 func startKubernetes(tb testing.TB) *Backend {
 	tb.Helper()
-	kubetest.Binary(tb) // else there is no use for the etcd
-	c := etcdtest.StartCluster(tb, 1)
-	api := kubetest.StartOn(tb, c.Endpoints()[0])
-	in, store := api.Namespace(tb), &below{c.Members[0], api}
+	api := kubetest.Start(tb)
+	in := api.Namespace(tb)
 	b := &Backend{
-		// the store first: the API server cannot start without it
-		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{store, api},
-		call: []byte("/leases"), dirs: []string{store.Dir}, Faults: []Fault{full(tb, c)},
+		Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api.Etcd, api},
+		call: []byte("/leases"), dirs: []string{api.Etcd.Dir},
+		Faults: []Fault{full(tb, []*etcdtest.Server{api.Etcd})},
 	}
 	b.url = func(o url.Values) string {
 		o.Set("in", in)
@@ -111,19 +131,4 @@ func startKubernetes(tb testing.TB) *Backend {
 		}
 	}}}
 	return b
-}
-
-// below is the etcd of an API server. It serves when that does.
-type below struct {
-	*etcdtest.Member
-	api *kubetest.Server
-}
-
-// Restart implements Server.
-func (s *below) Restart(tb testing.TB) {
-	tb.Helper()
-	s.Member.Restart(tb)
-	if !s.api.Ended() {
-		s.api.Await(tb)
-	}
 }

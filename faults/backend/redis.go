@@ -80,14 +80,7 @@ func startCluster(tb testing.TB) *Backend {
 	for _, s := range c.Nodes {
 		b.Way = append(b.Way, front[s.Addr]...)
 	}
-	b.restart = func() {
-		for _, s := range c.Nodes {
-			if s.Ended() {
-				s.Restart(tb)
-			}
-		}
-		c.Await(tb)
-	}
+	b.formed = func() { c.Await(tb) }
 	b.url = func(o url.Values) string {
 		return "redis-cluster://" + strings.Join(b.Way.Addrs(), ",") + query(o)
 	}

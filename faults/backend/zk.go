@@ -5,38 +5,37 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // startZK is a ZooKeeper ensemble, maybe of one server.
 func startZK(tb testing.TB, servers int) *Backend {
 	tb.Helper()
-	var e *zktest.Ensemble
-	if servers == 1 {
-		e = &zktest.Ensemble{Servers: []*zktest.Server{zktest.Start(tb, zktest.Options{})}}
-	} else {
-		e = zktest.StartEnsemble(tb, servers, zktest.Options{})
-	}
-	b := &Backend{
-		Way: StartWay(tb, e.Addrs()...), call: []byte("/unalike/"),
-		restart: func() { e.Restart(tb) },
-	}
-	for _, s := range e.Servers {
+	all := zktest.StartAll(tb, servers, zktest.Options{})
+	b := &Backend{call: []byte("/unalike/")}
+	for _, s := range all {
 		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
+		b.Way = append(b.Way, proxytest.Start(tb, s.Addr))
 	}
 	b.url = func(o url.Values) string { return "zk://" + strings.Join(b.Way.Addrs(), ",") + query(o) }
-	asked := func() *zktest.Server { return e.Servers[0] }
+	asked := func() *zktest.Server { return all[0] }
 	if servers > 1 {
-		asked = func() *zktest.Server { return e.Leader(tb) } // the others know their own clients only
+		asked = func() *zktest.Server { // the others know their own clients only
+			return proctest.First(tb, "a server leads", all, func(s *zktest.Server) bool {
+				return s.Mode() == "leader"
+			})
+		}
 		b.Leader = func() Server { return asked() }
 	}
 	b.EndLeases = func() int {
 		s := asked()
-		all := s.Sessions(tb)
-		for _, id := range all {
+		sessions := s.Sessions(tb)
+		for _, id := range sessions {
 			s.KillSession(tb, id)
 		}
-		return len(all)
+		return len(sessions)
 	}
 	return b
 }

@@ -95,7 +95,7 @@ func servers(s *stage.Stage, losses bool, holders ...*worker.Worker) (all []faul
 		all = append(all,
 			fault{name: "kill -9 of all servers", begin: b.Kill, end: b.Restart},
 			fault{name: "a rolling restart", mild: true, begin: func() {
-				b.Each(func(server backend.Server) { server.Terminate(s); server.Restart(s) })
+				b.Each(func(server backend.Server) { server.Terminate(s); b.Restart() })
 			}, end: nothing, until: nothing})
 	}
 	if losses && s.On("redis", "cluster") {

@@ -13,13 +13,11 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
 func TestMain(m *testing.M) {
-	backend.Main()
 	worker.Main()
 	os.Exit(m.Run())
 }

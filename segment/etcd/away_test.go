@@ -24,7 +24,7 @@ func TestComesBack(t *testing.T) {
 	st := s.store(0, grpc.WithContextDialer(dial))
 	s.create(st, "a")
 	s.wantTake(st, "a", 1)
-	s.Stop()
+	s.Kill()
 	before := dials.Load()
 	const calls = 40
 	for i := range calls {

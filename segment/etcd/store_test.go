@@ -9,7 +9,6 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/storage/wal"
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -19,10 +18,7 @@ import (
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-func TestMain(m *testing.M) {
-	wal.SegmentSizeBytes = 1 << 20
-	leaktest.Main(m)
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // server is an etcd in a test, and a client with which somebody changes keys by hand.
 type server struct {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
-	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -61,30 +60,27 @@ func TestBesideLeaf(t *testing.T) {
 	s := start(t)
 	const rounds = 200
 	st := s.Create("shared", 1)
-	var numbers numbertest.Ledger
+	var numbers sync.Map
+	note := func(n int64, err error) {
+		if _, twice := numbers.LoadOrStore(n, true); twice || err != nil {
+			t.Errorf("number %d: given out twice %v, error %v", n, twice, err)
+		}
+	}
 	var running sync.WaitGroup
 	for range 4 {
 		running.Go(func() {
 			for range rounds {
 				r, err := st.Take(s.Within(), "shared", 1)
-				if err != nil {
-					t.Error(err)
-				}
-				numbers.Note([]int64{r.First})
+				note(r.First, err)
 			}
 		})
 		running.Go(func() {
 			for range rounds {
-				n, err := leaf(s)
-				if err != nil {
-					t.Error(err)
-				}
-				numbers.Note([]int64{n})
+				note(leaf(s))
 			}
 		})
 	}
 	running.Wait()
-	numbers.Check(t)
 	if got := s.Next("shared"); got != 1+4*rounds+4*10*rounds {
 		t.Errorf("max_id is %d after all", got)
 	}

@@ -10,10 +10,11 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // Authority issues certificates.
@@ -79,15 +80,12 @@ func (a *Authority) issue(tb testing.TB, template *x509.Certificate) Pair {
 	}
 	dir := tb.TempDir()
 	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
-	write(tb, p.Cert, "CERTIFICATE", der)
-	write(tb, p.Key, "EC PRIVATE KEY", private)
+	proctest.Write(tb, p.Cert, text("CERTIFICATE", der))
+	proctest.Write(tb, p.Key, text("EC PRIVATE KEY", private))
 	return p
 }
 
-func write(tb testing.TB, path, kind string, der []byte) {
-	tb.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}),
-		0o600); err != nil {
-		tb.Fatal(err)
-	}
+// text is what is in a file of PEM.
+func text(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }

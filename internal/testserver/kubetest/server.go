@@ -2,26 +2,20 @@ package kubetest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -33,8 +27,8 @@ const Version = "v1.36.3"
 // admin is the token of a user who may do everything.
 const admin = "admin"
 
-// Binary is where scripts/kubernetes puts the API server.
-func Binary(tb testing.TB) string {
+// binary is where scripts/kubernetes puts the API server.
+func binary(tb testing.TB) string {
 	tb.Helper()
 	fulltest.Long(tb, "the API server of Kubernetes takes minutes to build, and seconds to start")
 	cache, err := os.UserCacheDir()
@@ -49,47 +43,28 @@ func Binary(tb testing.TB) string {
 
 // Server is an API server without anything else of a cluster.
 type Server struct {
-	URL string // https://host:port
+	URL  string // https://host:port
+	Etcd *etcdtest.Server
 	*proctest.Server
 	http *http.Client
 	made atomic.Int64
 }
 
-// Start runs an API server that ends with the test, and returns when it is ready.
+// Start runs an API server, and its etcd, that end with the test, and returns when it is ready.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	Binary(tb) // else there is no use for the etcd
-	return StartOn(tb, etcdtest.Start(tb).Endpoint)
-}
-
-// StartOn is Start over an etcd of the caller's, at host:port.
-func StartOn(tb testing.TB, etcd string) *Server {
-	tb.Helper()
-	binary, dir, port := Binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	sa, tokens := filepath.Join(dir, "sa.key"), filepath.Join(dir, "tokens.csv")
-	for path, b := range map[string][]byte{
-		sa: pem.EncodeToMemory(&pem.Block{
-			Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key),
-		}),
-		tokens: []byte(admin + `,admin,admin,"system:masters"` + "\n"),
-	} {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port)}
+	binary, dir, port := binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
+	key, tokens := certtest.New(tb).Issue(tb).Key, filepath.Join(dir, "tokens.csv")
+	proctest.Write(tb, tokens, admin+`,admin,admin,"system:masters"`+"\n")
+	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port), Etcd: etcdtest.Start(tb)}
 	s.http = s.Client(tb, "", nil)
 	s.http.Timeout = 30 * time.Second
 	s.Server = proctest.NewServer(func() *exec.Cmd {
 		return exec.Command(binary, //nolint:gosec // it is ours
-			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port),
+			"--etcd-servers=http://"+s.Etcd.Endpoint, fmt.Sprintf("--secure-port=%d", port),
 			"--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
-			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa,
-			"--service-account-signing-key-file="+sa,
+			"--service-account-issuer=https://kubetest", "--service-account-key-file="+key,
+			"--service-account-signing-key-file="+key,
 			"--authorization-mode=RBAC", "--token-auth-file="+tokens,
 			"--service-cluster-ip-range=10.0.0.0/24",
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
@@ -137,13 +112,12 @@ func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
 
 // Apply makes an object: kind is the path of its collection. Fields that the server does not
 // know are refused.
-func (s *Server) Apply(tb testing.TB, collection, content string, object []byte) []byte {
+func (s *Server) Apply(tb testing.TB, collection, content string, object []byte) {
 	tb.Helper()
 	code, b := s.Do(http.MethodPost, collection+"?fieldValidation=Strict", content, object)
 	if code >= http.StatusMultipleChoices || code == 0 {
 		tb.Fatalf("POST %s: status %d: %s", collection, code, b)
 	}
-	return b
 }
 
 // Namespace makes a Kubernetes namespace, and returns its name.
@@ -155,31 +129,12 @@ func (s *Server) Namespace(tb testing.TB) string {
 	return name
 }
 
-// Token makes a token for a service account.
-func (s *Server) Token(tb testing.TB, namespace, account string) string {
-	tb.Helper()
-	b := s.Apply(tb, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
-		"application/json",
-		[]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-			"spec": {"expirationSeconds": 3600}}`))
-	var got struct {
-		Status struct {
-			Token string `json:"token"`
-		} `json:"status"`
-	}
-	if err := json.Unmarshal(b, &got); err != nil || got.Status.Token == "" {
-		tb.Fatalf("no token in %s: %v", b, err)
-	}
-	return got.Status.Token
-}
-
-// Client returns a client that adds a token to each request; empty: that of somebody who may
-// do everything. Around, if not nil, is called with each request.
-func (s *Server) Client(tb testing.TB, token string,
+// Client returns a client that acts with the rights of a user; empty: of somebody who may do
+// everything. Around, if not nil, is called with each request.
+func (s *Server) Client(tb testing.TB, user string,
 	around func(*http.Request, http.RoundTripper) (*http.Response, error),
 ) *http.Client {
 	tb.Helper()
-	token = cmp.Or(token, admin)
 	unknown := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // it is on this machine
 	base := &http.Transport{
 		TLSClientConfig: unknown, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
@@ -187,7 +142,10 @@ func (s *Server) Client(tb testing.TB, token string,
 	tb.Cleanup(base.CloseIdleConnections)
 	return &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+		r.Header.Set("Authorization", "Bearer "+admin)
+		if user != "" {
+			r.Header.Set("Impersonate-User", user)
+		}
 		if around != nil {
 			return around(r, base)
 		}

@@ -52,9 +52,7 @@ func Start(tb testing.TB, args ...string) *Server {
 		"NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
 		Database, User, Password, User)
 	init := filepath.Join(dir, "init.sql")
-	if err := os.WriteFile(init, []byte(grant), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	proctest.Write(tb, init, grant)
 	all := append(files(tb, s.Dir), "--port="+s.Port, "--bind-address=127.0.0.1",
 		"--socket="+s.Socket, "--pid-file="+s.Dir+".pid", "--init-file="+init, "--skip-name-resolve",
 		"--innodb-flush-method=nosync", "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M",

@@ -1,3 +1,5 @@
+// Package numbertest has what tests of stores of segments on real servers share: tags that are
+// damaged.
 package numbertest
 
 import (

@@ -23,6 +23,14 @@ func Folder(tb testing.TB, prefix string) string {
 	return dir
 }
 
+// Write writes a file that nobody else may read.
+func Write(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Copy copies a folder, with owners and rights, to a path that is not there yet.
 func Copy(tb testing.TB, from, to string) {
 	tb.Helper()

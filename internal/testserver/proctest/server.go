@@ -61,12 +61,14 @@ func (s *Server) Await(tb testing.TB) {
 // it serves.
 func (s *Server) Restart(tb testing.TB) { tb.Helper(); Restart(tb, s) }
 
-// base is the server that others embed.
+// Restarter is a [Server], or what embeds one.
+type Restarter interface{ base() *Server }
+
 func (s *Server) base() *Server { return s }
 
 // Restart starts those of some servers that have ended, or were never started, all at once, because
 // one alone may serve nobody, and waits until they serve.
-func Restart[S interface{ base() *Server }](tb testing.TB, all ...S) {
+func Restart[S Restarter](tb testing.TB, all ...S) {
 	tb.Helper()
 	for _, one := range all {
 		if s := one.base(); s.Process == nil || s.Ended() {

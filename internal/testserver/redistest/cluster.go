@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -54,20 +52,4 @@ func (c *Cluster) Await(tb testing.TB) {
 	for _, s := range c.Nodes {
 		awaits(tb, s.Client(tb), "cluster_state:ok", "CLUSTER", "INFO")
 	}
-}
-
-// Client returns a client of the Cluster, as package coord/redis wants one, that is
-// closed with the test.
-func (c *Cluster) Client(tb testing.TB) *goredis.ClusterClient {
-	tb.Helper()
-	o := &goredis.ClusterOptions{
-		Password: c.Nodes[0].opts.Password, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
-		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
-	}
-	for _, s := range c.Nodes {
-		o.Addrs = append(o.Addrs, s.Addr)
-	}
-	client := goredis.NewClusterClient(o)
-	tb.Cleanup(func() { _ = client.Close() })
-	return client
 }

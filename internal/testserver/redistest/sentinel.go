@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,7 +37,7 @@ func StartReplicated(tb testing.TB, o Options) *Replicated {
 		lines = append(lines, "sentinel auth-pass"+of+o.Password)
 	}
 	conf := filepath.Join(tb.TempDir(), "sentinel.conf")
-	write(tb, conf, strings.Join(lines, "\n")+"\n")
+	proctest.Write(tb, conf, strings.Join(lines, "\n")+"\n")
 	listens(r.Sentinel, "redis-sentinel", conf).Restart(tb)
 	awaits(tb, Connect(tb, r.Sentinel, ""), "master-link-status ok", "SENTINEL", "REPLICAS",
 		MasterName)
@@ -56,7 +55,7 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 	start := func(port int) *Server {
 		// The role is in a file, which the Sentinel has a server rewrite when it changes it.
 		file := filepath.Join(tb.TempDir(), "redis.conf")
-		write(tb, file, "")
+		proctest.Write(tb, file, "")
 		return newServer(tb, o, proctest.Addr(port), file)
 	}
 	r := &Replicated{Primary: start(ports[0]), Replica: start(ports[1])}
@@ -71,19 +70,11 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 // that, which takes some ten seconds.
 func (s *Server) FollowFromStart(tb testing.TB, primary *Server) {
 	tb.Helper()
-	write(tb, s.file, "replicaof "+strings.ReplaceAll(primary.Addr, ":", " ")+"\n")
+	proctest.Write(tb, s.file, "replicaof "+strings.ReplaceAll(primary.Addr, ":", " ")+"\n")
 }
 
 // AwaitLink waits until a replica follows its primary.
 func AwaitLink(tb testing.TB, replica *Server) {
 	tb.Helper()
 	awaits(tb, replica.Client(tb), "master_link_status:up", "INFO", "replication")
-}
-
-// write stores a file of a server's configuration.
-func write(tb testing.TB, path, text string) {
-	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
 }

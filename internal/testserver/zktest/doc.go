@@ -3,5 +3,5 @@
 // data. It needs Java and ZooKeeper's jars, where Debian's package puts them.
 //
 // It also ends sessions, as a long silence of their client would, without waiting for
-// that long; and it tells requests apart.
+// that long.
 package zktest

@@ -44,6 +44,8 @@ type Options struct {
 	Tick time.Duration
 	// OwnBounds leaves the bounds of sessions as ZooKeeper has them: 2 and 20 ticks.
 	OwnBounds bool
+	// Elects makes a single server elect a leader, as several do.
+	Elects bool
 	// Lines are added to the configuration.
 	Lines []string
 }
@@ -56,15 +58,15 @@ type Server struct {
 }
 
 // Start runs a single server that ends with the test.
-func Start(tb testing.TB, o Options) *Server { tb.Helper(); return start(tb, 1, o, false)[0] }
+func Start(tb testing.TB, o Options) *Server { tb.Helper(); return StartAll(tb, 1, o)[0] }
 
-// start runs servers that elect a leader, or one that stands alone.
-func start(tb testing.TB, n int, o Options, elects bool) (all []*Server) {
+// StartAll runs servers that end with the test. Several elect a leader.
+func StartAll(tb testing.TB, n int, o Options) (all []*Server) {
 	tb.Helper()
 	proctest.Need(tb, "zookeeper default-jre-headless", "java", mainJar)
 	archive := archive(tb)
 	ports := proctest.FreePorts(tb, 3*n)
-	if elects {
+	if n > 1 || o.Elects {
 		o.Lines = append(slices.Clone(o.Lines), "standaloneEnabled=false")
 		for i := range n {
 			o.Lines = append(o.Lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, ports[n+2*i],
@@ -100,9 +102,7 @@ func newServer(tb testing.TB, id, port int, o Options, option string) *Server {
 		"zoo.cfg": strings.Join(config, "\n") + "\n", "log4j.properties": logging,
 		"data/myid": strconv.Itoa(id),
 	} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		proctest.Write(tb, filepath.Join(home, name), text)
 	}
 	s.Server = proctest.NewServer(func() *exec.Cmd {
 		cmd := exec.Command("java", option,
@@ -130,30 +130,23 @@ func archive(tb testing.TB) string {
 // Mode returns what the server is: standalone, leader or follower; empty: it does not
 // serve.
 func (s *Server) Mode() string {
-	answer, _ := s.ask("srvr") // no answer says nothing
+	answer, _ := s.ask([]byte("srvr"), time.Second) // no answer says nothing
 	_, mode, _ := bytes.Cut(answer, []byte("Mode: "))
 	mode, _, _ = bytes.Cut(mode, []byte("\n"))
 	return string(mode)
 }
 
-// ask sends one of the commands of four letters.
-func (s *Server) ask(command string) ([]byte, error) {
-	conn, err := dial(s.Addr, time.Second)
+// ask sends a request, within limit, and returns what the server answers until it closes the
+// connection, or until there is an error.
+func (s *Server) ask(request []byte, limit time.Duration) ([]byte, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, command); err != nil {
+	_ = conn.SetDeadline(time.Now().Add(limit)) // it fails if the connection is closed
+	if _, err := conn.Write(request); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(conn)
-}
-
-// dial makes a connection that lasts for so long.
-func dial(addr string, limit time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout("tcp", addr, limit)
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(limit))
-	}
-	return conn, err
 }

@@ -1,24 +1,66 @@
 package etcdtest
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
-
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-const readyTime = proctest.ReadyTime
+const (
+	// configEnv carries the configuration to a process that is to be a server.
+	configEnv = "UNALIKE_TEST_ETCD"
+	// readyLine is what a server prints when it serves.
+	readyLine = "ready"
+)
 
-// Two segments are set aside when a member starts; 64 MB each would fill disks.
-func init() { wal.SegmentSizeBytes = 1 << 20 }
+// init makes a process a server that was started to be one; it ends as one.
+func init() {
+	// Two segments are set aside when a server starts; 64 MB each would fill disks. That counts for
+	// servers inside of tests as well.
+	wal.SegmentSizeBytes = 1 << 20
+	raw, ok := os.LookupEnv(configEnv)
+	if !ok {
+		return
+	}
+	if err := serve(raw); err != nil {
+		fmt.Fprintln(os.Stderr, "etcd:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
-// config is what a member needs to know. It is passed to processes as JSON.
+// serve is a server until its standard input ends, which it does with the test.
+func serve(raw string) error {
+	var cfg config
+	if err := json.Unmarshal([]byte(raw), &cfg); err != nil {
+		return err
+	}
+	e, err := embed.StartEtcd(cfg.embedded())
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	select {
+	case <-e.Server.ReadyNotify():
+	case err := <-e.Err():
+		return err
+	case <-time.After(readyTime):
+		return fmt.Errorf("member %s not ready after %v", cfg.Name, readyTime)
+	}
+	fmt.Println(readyLine)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// config is what a server needs to know. It is passed to processes as JSON.
 type config struct {
 	Name   string // of the member
 	Dir    string // its data folder
@@ -55,21 +97,4 @@ func (c config) embedded() *embed.Config {
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = at("http", c.Peer), at("http", c.Peer)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	return cfg
-}
-
-// start runs a member in this process and returns when it serves.
-func (c config) start() (*embed.Etcd, error) {
-	e, err := embed.StartEtcd(c.embedded())
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-e.Server.ReadyNotify():
-		return e, nil
-	case err = <-e.Err():
-	case <-time.After(readyTime):
-		err = fmt.Errorf("member %s not ready after %v", c.Name, readyTime)
-	}
-	e.Close()
-	return nil, err
 }
