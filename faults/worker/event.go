@@ -78,5 +78,5 @@ func (g *instance) tell(kind string, h core.Health, err error) {
 		ev.Text, ev.Causes = err.Error(), causes(err)
 	}
 	line, _ := json.Marshal(ev)                // there is nothing in an Event that cannot be written
-	_, _ = os.Stdout.Write(append(line, '\n')) // without a parent, this process is about to be killed
+	_, _ = os.Stdout.Write(append(line, '\n')) // fails where journals do
 }

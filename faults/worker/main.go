@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -59,6 +60,10 @@ func run(path string) error {
 		}
 		p.clock = shiftedClock{clock.System(), file}
 	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1) // the parent is gone
+	}()
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

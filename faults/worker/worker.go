@@ -61,6 +61,9 @@ func Start(tb testing.TB, s Spec) *Worker {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+spec)
 	cmd.Stdout, cmd.Stderr = events, log
+	if _, err := cmd.StdinPipe(); err != nil { // its end is the end of the worker
+		tb.Fatal(err)
+	}
 	w.Process = proctest.Start(tb, cmd)
 	return w
 }

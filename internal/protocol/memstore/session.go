@@ -74,7 +74,10 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 			continue
 		}
 		slot := st.Slots[id]
-		h := protocol.Holder{Worker: id, Changed: slot.Version}
+		h := protocol.Holder{Worker: id}
+		if !s.Blind { // else a version is no number of a write
+			h.Changed = slot.Version
+		}
 		if s.Clock == nil {
 			h.Mark = func() (protocol.Mark, error) { return protocol.MarkOf(slot.Record), nil }
 		}

@@ -143,7 +143,16 @@ func (s session) watch(v *protocol.View) (said func() bool, end func()) {
 	s.Cleanup(cancel)
 	c := make(chan bool, 1)
 	go func() { c <- s.Watch(ctx, v) }()
-	return func() bool { return <-c }, cancel
+	return func() bool {
+		s.Helper()
+		select {
+		case gone := <-c:
+			return gone
+		case <-time.After(2 * timeout):
+			s.Fatal("a watch goes on, and its context has ended")
+			return false
+		}
+	}, cancel
 }
 
 func watched(r *rig) {

@@ -113,12 +113,14 @@ func (r *rig) open(token string) session {
 	return session{r, s, token}
 }
 
-// request is that of an acquisition, by the identity that the token begins with.
+// request is that of an acquisition, by the identity that the token begins with, if one does.
 func (r *rig) request(token string) coord.Request {
 	r.now++
-	identity, _, _ := strings.Cut(token, " ")
 	req := drivertest.Request(workers)
-	req.Token, req.Identity, req.Capacity, req.TTL = token, "id-"+identity, workers, ttl
+	if identity, _, _ := strings.Cut(token, " "); identity != "" {
+		req.Identity = "id-" + identity
+	}
+	req.Token, req.Capacity, req.TTL = token, workers, ttl
 	req.Now, req.Until = r.now, r.now+100
 	return req
 }
