@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -74,12 +75,11 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, s.Addr(), func(addr string, conns int) *sqltest.Database {
-		wired := *d
-		wired.DB = &mysqldb.DB{
-			Pool: newPool(t, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
+	sqltest.Wired(t, d, s.Addr(), func(tb testing.TB, addr string, conns int) sqlstore.Database {
+		tb.Helper()
+		return &mysqldb.DB{
+			Pool: newPool(tb, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
 		}
-		return &wired
 	})
 }
 

@@ -86,12 +86,12 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, func(addr string, conns int) *sqltest.Database {
-		wired := *d
-		wired.DB = &pgdb.DB{Pool: newPool(t, fmt.Sprintf("postgres://postgres@%s/postgres"+
+	connect := func(tb testing.TB, addr string, conns int) sqlstore.Database {
+		tb.Helper()
+		return &pgdb.DB{Pool: newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres"+
 			"?pool_max_conns=%d", addr, conns))}
-		return &wired
-	})
+	}
+	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, connect)
 }
 
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the

@@ -9,12 +9,15 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// Wired runs the tests of what is on the wire to the server at addr. Connect returns a database
-// with so many connections to an address.
-func Wired(t *testing.T, d *Database, addr string, connect func(addr string, conns int) *Database) {
+// Wired runs the tests of what is on the wire to the server at addr. Connect makes so many
+// connections to an address.
+func Wired(t *testing.T, d *Database, addr string,
+	connect func(tb testing.TB, addr string, conns int) sqlstore.Database,
+) {
 	for name, c := range map[string]struct {
 		conns int
 		run   func(wired, d *Database, p *proxytest.Proxy)
@@ -23,7 +26,9 @@ func Wired(t *testing.T, d *Database, addr string, connect func(addr string, con
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := proxytest.Start(t, addr)
-			c.run(connect(p.Addr, c.conns).On(t), d.On(t), p)
+			wired := d.On(t)
+			wired.DB = connect(t, p.Addr, c.conns)
+			c.run(wired, d.On(t), p)
 		})
 	}
 }
