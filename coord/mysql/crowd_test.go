@@ -20,7 +20,7 @@ func TestCrowd(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
 	crowd(t, d, rand.Text())
 	ns := rand.Text()
-	if err := d.New(t, ns).Init(drivertest.Within(t), drivertest.Space()); err != nil {
+	if err := d.New(ns).Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
 	if trips := crowd(t, d, ns); trips > 7*drivertest.Capacity/2 {
@@ -35,7 +35,7 @@ func crowd(t *testing.T, d *sqltest.Database, namespace string) (trips int) {
 	t.Helper()
 	var all drivertest.Crowd[sqltest.Participant]
 	for range 16 {
-		all.Members = append(all.Members, d.New(t, namespace))
+		all.Members = append(all.Members, d.New(namespace))
 	}
 	began := time.Now()
 	all.Acquire(t, drivertest.Capacity, drivertest.Capacity)

@@ -11,7 +11,7 @@ import (
 // this one has. Nothing is lost by that.
 func TestOtherServers(t *testing.T) {
 	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--server-id=1"), "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	ring, err := d.SQL.Conn(t.Context())
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRisks(t *testing.T) {
 		}, "AFTER_SYNC"},
 	} {
 		t.Run(risk, func(t *testing.T) {
-			sqltest.Risk(t, database(t, mysqltest.Start(t, tc.args...), ""), risk, tc.says)
+			sqltest.Risk(database(t, mysqltest.Start(t, tc.args...), ""), risk, tc.says)
 		})
 	}
 }
@@ -36,11 +36,11 @@ func TestFellBack(t *testing.T) {
 		"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=1",
 		"--rpl-semi-sync-master-wait-no-slave=ON")
 	d := database(t, s, "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
-	d.Exec(t, "SET GLOBAL rpl_semi_sync_master_enabled = 1")
-	d.Exec(t, "CREATE TABLE replicated (n int)") // it waits in vain
-	sqltest.Risk(t, d, "semi_sync", "look whether a replica is connected")
+	d.Exec("SET GLOBAL rpl_semi_sync_master_enabled = 1")
+	d.Exec("CREATE TABLE replicated (n int)") // it waits in vain
+	sqltest.Risk(d, "semi_sync", "look whether a replica is connected")
 }
 
 // TestSettings: neither a time zone, nor a character set, nor a sql_mode changes what is stored.
@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, params := range mysqltest.Settings {
 		t.Run(params, func(t *testing.T) {
-			sqltest.Stored(t, database(t, s, params))
+			sqltest.Stored(database(t, s, params))
 		})
 	}
 }
@@ -57,9 +57,9 @@ func TestSettings(t *testing.T) {
 func TestRights(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
-	d.Exec(t, "GRANT SELECT ON unalike.* TO ann")
-	sqltest.Rights(t, d, as(t, "ann:pw", s, d), func(script string) error {
+	d.Exec("CREATE USER ann IDENTIFIED BY 'pw'")
+	d.Exec("GRANT SELECT ON unalike.* TO ann")
+	sqltest.Rights(d, as(t, "ann:pw", s, d), func(script string) error {
 		_, err := d.DB.(*mysqldb.DB).Pool.ExecContext(t.Context(), script)
 		return err
 	}, "GRANT INSERT, UPDATE ON unalike.* TO ann")
@@ -69,7 +69,7 @@ func TestRights(t *testing.T) {
 func TestOneConnection(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
 	d.DB.(*mysqldb.DB).Pool.SetMaxOpenConns(1)
-	sqltest.OneConnection(t, d)
+	sqltest.OneConnection(d)
 }
 
 // TestNumber: how many transactions a server has seen, of either kind.
@@ -95,7 +95,7 @@ func TestNumber(t *testing.T) {
 func TestSeries(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
 	for _, n := range []int{1, 9, 10, 11, 1024, 65536} {
-		if got := d.Int(t, "SELECT COUNT(DISTINCT worker) + 10000000 * (MAX(worker) + 1 - "+
+		if got := d.Int("SELECT COUNT(DISTINCT worker) + 10000000 * (MAX(worker) + 1 - "+
 			"COUNT(*)) FROM %s", series(n)); got != int64(n) {
 			t.Errorf("of %d numbers, there are %d", n, got)
 		}
@@ -105,7 +105,7 @@ func TestSeries(t *testing.T) {
 // TestRolledBack: a server whose files are put back has fewer transactions in its binary log.
 func TestRolledBack(t *testing.T) {
 	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1")
-	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+	sqltest.RolledBack(database(t, s, ""), s, s.Dir)
 }
 
 // TestPromoted: a replica that is promoted lacks what was confirmed last. Before that, it
@@ -113,23 +113,23 @@ func TestRolledBack(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--server-id=1")
 	d := database(t, s, "")
-	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
+	d.Exec("CREATE USER ann IDENTIFIED BY 'pw'")
 	// who heeds read_only
-	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann")
-	c := d.New(t, "others")
+	d.Exec("GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann")
+	c := d.New("others")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
 	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates",
 		"--read-only=1")
 	there := as(t, "ann:pw", replica, database(t, replica, ""))
-	sqltest.Promoted(t, d, sqltest.Standby{
+	sqltest.Promoted(d, sqltest.Standby{
 		Database: &there,
-		Cut:      func() { there.Exec(t, "STOP SLAVE") },
+		Cut:      func() { there.Exec("STOP SLAVE") },
 		Promote: func() {
 			s.Kill()
-			there.Exec(t, "RESET SLAVE ALL")
-			there.Exec(t, "SET GLOBAL read_only = 0")
+			there.Exec("RESET SLAVE ALL")
+			there.Exec("SET GLOBAL read_only = 0")
 		},
 	})
 }
@@ -139,11 +139,11 @@ func TestPasswordFile(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	d.Exec(t, "CREATE USER ann")
-	d.Exec(t, "GRANT ALL ON unalike.* TO ann")
+	d.Exec("CREATE USER ann")
+	d.Exec("GRANT ALL ON unalike.* TO ann")
 	url := "mysql://ann@" + s.Addr() + "/unalike?namespace=ns&"
 	drivertest.ChangedPassword(t, url, func(password string) {
-		d.Exec(t, "ALTER USER ann IDENTIFIED BY '%s'", strings.ReplaceAll(password, "'", "''"))
-		d.Exec(t, "KILL USER ann")
+		d.Exec("ALTER USER ann IDENTIFIED BY '%s'", strings.ReplaceAll(password, "'", "''"))
+		d.Exec("KILL USER ann")
 	})
 }

@@ -13,10 +13,10 @@ import (
 // write to the primary meanwhile.
 func TestReadOnly(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	before := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d", g.WorkerID)
-	d.Exec(t, "SET GLOBAL read_only = 1")
+	before := d.Text("SELECT record FROM unalike_slots WHERE worker = %d", g.WorkerID)
+	d.Exec("SET GLOBAL read_only = 1")
 	wants := func(what string, err error) {
 		t.Helper()
 		if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "read-only") {
@@ -25,14 +25,14 @@ func TestReadOnly(t *testing.T) {
 	}
 	_, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
 	wants("Renew", err)
-	newcomer := d.New(t, "ns")
+	newcomer := d.New("ns")
 	_, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wants("Acquire", err)
-	if after := d.Text(t, "SELECT record FROM unalike_slots WHERE worker = %d",
+	if after := d.Text("SELECT record FROM unalike_slots WHERE worker = %d",
 		g.WorkerID); after != before {
 		t.Errorf("the slot was %s and is %s", before, after)
 	}
-	d.Exec(t, "SET GLOBAL read_only = 0")
+	d.Exec("SET GLOBAL read_only = 0")
 	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -41,7 +42,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 	return &sqltest.Database{
 		DB:      &mysqldb.DB{Pool: pool, At: s.Addr()},
 		Dialect: dialect(),
-		Hand:    sqltest.Hand{SQL: newPool(tb, s.DSN(""), 0)},
+		Hand:    sqltest.Hand{TB: tb, SQL: newPool(tb, s.DSN(""), 0)},
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE" +
 			" VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
 		Next: "NEXTVAL(%s)",
@@ -74,12 +75,11 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, s.Addr(), func(addr string, conns int) *sqltest.Database {
-		wired := *d
-		wired.DB = &mysqldb.DB{
-			Pool: newPool(t, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
+	sqltest.Wired(t, d, s.Addr(), func(tb testing.TB, addr string, conns int) sqlstore.Database {
+		tb.Helper()
+		return &mysqldb.DB{
+			Pool: newPool(tb, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
 		}
-		return &wired
 	})
 }
 
@@ -105,8 +105,8 @@ func TestRaces(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, number := range []string{"1213", "1205", "1020"} {
 		d := database(t, s, "")
-		d.Do(t, "DROP TRIGGER IF EXISTS race", "DROP SEQUENCE IF EXISTS races")
-		sqltest.Races(t, d, "CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW"+
+		d.Do("DROP TRIGGER IF EXISTS race", "DROP SEQUENCE IF EXISTS races")
+		sqltest.Races(d, "CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW"+
 			" IF NEW.version <> OLD.version THEN IF NEXTVAL(races) % 3 <> 0 THEN"+
 			" SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = "+number+"; END IF; END IF")
 	}

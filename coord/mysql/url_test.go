@@ -22,8 +22,8 @@ func TestBadURL(t *testing.T) {
 func TestOpen(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	d.Exec(t, "CREATE USER ann IDENTIFIED BY 's@/?3cret'")
-	d.Exec(t, "GRANT ALL ON unalike.* TO ann")
+	d.Exec("CREATE USER ann IDENTIFIED BY 's@/?3cret'")
+	d.Exec("GRANT ALL ON unalike.* TO ann")
 	sqltest.Opened(t, "mysql://ann:s%40%2F%3F3cret@"+s.Addr()+"/unalike?")
 	sqltest.Opened(t, "mysql://ann:s%40%2F%3F3cret@/unalike?socket="+s.Socket)
 }
@@ -32,7 +32,7 @@ func TestOpen(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s := mysqltest.Start(t)
 	sqltest.WrongPassword(t, "mysql://nobody:s3cret@"+s.Addr()+"/unalike?namespace=ns", "nobody")
-	database(t, s, "").Exec(t, "CREATE USER ann IDENTIFIED BY 's3cret'")
+	database(t, s, "").Exec("CREATE USER ann IDENTIFIED BY 's3cret'")
 	sqltest.WrongPassword(t, "mysql://ann:s3cret@"+s.Addr()+"/unalike?namespace=ns", "ann")
 }
 

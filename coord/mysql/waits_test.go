@@ -30,6 +30,6 @@ func TestLockWait(t *testing.T) {
 func TestStatements(t *testing.T) {
 	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"),
 		"")
-	_, err := d.New(t, "ns").Acquire(drivertest.Within(t), drivertest.Request(1))
+	_, err := d.New("ns").Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "BINLOG_FORMAT")
 }

@@ -20,7 +20,7 @@ import (
 // the standby has it, is told that it is done only when the standby has it.
 func TestConfirmedAgain(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	drivertest.MustAcquire(t, c, drivertest.Request(1))
 	awaitNobody(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -34,9 +34,9 @@ func TestConfirmedAgain(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- call() }()
 			streamtest.Eventually(t, "the commit waits", func() bool {
-				return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits) == 1
+				return len(done) == 1 || d.Int("SELECT COUNT(*) "+waits) == 1
 			})
-			d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
+			d.Exec("SELECT pg_cancel_backend(pid) " + waits)
 			if err := <-done; err == nil || errors.Is(err, coord.ErrInvalid) {
 				t.Errorf("%s, which the standby does not have: %v; want an error that may pass", what, err)
 			}
@@ -49,9 +49,9 @@ func TestConfirmedAgain(t *testing.T) {
 func TestWraparound(t *testing.T) {
 	s := pgtest.Start(t, "-c", "autovacuum=off")
 	d := database(t, s, "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	d.Exec(t, "CHECKPOINT")
+	d.Exec("CHECKPOINT")
 	s.Kill()
 	_ = os.Remove(filepath.Join(s.Dir, "postmaster.pid"))
 	if out, err := s.Command(t, pgtest.Program("pg_resetwal"), "-f", "-x", "2110000001",
@@ -64,7 +64,7 @@ func TestWraparound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Restart(t)
-	again := database(t, s, "").New(t, "ns") // which knows nothing of the log that is gone
+	again := database(t, s, "").New("ns") // which knows nothing of the log that is gone
 	g.Handle = nil
 	if r, err := again.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
 		r.NotAfter != g.NotAfter+1000 {
@@ -76,14 +76,14 @@ func TestWraparound(t *testing.T) {
 // be.
 func TestEncoding(t *testing.T) {
 	s := pgtest.Start(t)
-	database(t, s, "").Exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' "+
+	database(t, s, "").Exec("CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' " +
 		"LC_COLLATE 'C' LC_CTYPE 'C'")
 	d := database(t, s, "&dbname=latin1")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	req := drivertest.Request(2)
 	req.Identity, req.Holder = "größe", "ÄÖÜ"
 	g := drivertest.MustAcquire(t, c, req)
-	other := d.New(t, "ns")
+	other := d.New("ns")
 	g.Handle = nil
 	if _, err := other.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
 		t.Errorf("Renew: %v", err)
@@ -99,7 +99,7 @@ func TestEncoding(t *testing.T) {
 
 // TestNoSchema: where there is no place for tables, that is said for good.
 func TestNoSchema(t *testing.T) {
-	c := database(t, pgtest.Start(t), "&search_path=nosuch").New(t, "ns")
+	c := database(t, pgtest.Start(t), "&search_path=nosuch").New("ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "no schema has been selected",
 		"CREATE TABLE IF NOT EXISTS unalike_slots")
@@ -116,7 +116,7 @@ func TestMakingForLong(t *testing.T) {
 	if _, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext('unalike_'))"); err != nil {
 		t.Fatal(err)
 	}
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	if g, err := c.Acquire(drivertest.Within(t), drivertest.Request(1)); err == nil ||
 		coord.Permanent(err) {
 		t.Errorf("Acquire while the tables are being made: %v, %v; want an error that may pass", g, err)

@@ -24,24 +24,24 @@ func TestSynchronous(t *testing.T) {
 	s := pgtest.Start(t)
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
 		d := database(t, s, "&synchronous_commit="+level+"&client_min_messages=error")
-		c := d.New(t, "ns")
+		c := d.New("ns")
 		if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil &&
 			!errors.Is(err, coord.ErrInvalid) {
 			t.Fatal(err)
 		}
-		d.Exec(t, "DROP TABLE IF EXISTS levels")
-		d.Exec(t, "CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, "+
+		d.Exec("DROP TABLE IF EXISTS levels")
+		d.Exec("CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, " +
 			"current_setting('client_min_messages') AS messages WHERE false")
-		d.Exec(t, `CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+		d.Exec(`CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
 $$BEGIN INSERT INTO levels VALUES (current_setting('synchronous_commit'),
 current_setting('client_min_messages')); RETURN NEW; END$$`)
-		d.Exec(t, "CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE "+
+		d.Exec("CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE " +
 			"FUNCTION note()")
 		drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))
-		if n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND "+
+		if n := d.Int("SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND " +
 			"messages = 'warning'"); n != 1 {
 			t.Errorf("with synchronous_commit=%s, a grant was written with %q", level,
-				d.Text(t, "SELECT level || ' ' || messages FROM levels"))
+				d.Text("SELECT level || ' ' || messages FROM levels"))
 		}
 	}
 }
@@ -52,8 +52,8 @@ const waits = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 // awaitNobody has all commits wait for a standby that is not there.
 func awaitNobody(t *testing.T, d *sqltest.Database) {
 	t.Helper()
-	d.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-	d.Exec(t, "SELECT pg_reload_conf()")
+	d.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	d.Exec("SELECT pg_reload_conf()")
 	others, end := context.WithCancel(t.Context())
 	defer end()
 	go func() { // until the server has heard of it
@@ -62,11 +62,11 @@ func awaitNobody(t *testing.T, d *sqltest.Database) {
 		}
 	}()
 	streamtest.Eventually(t, "commits wait", func() bool {
-		return d.Int(t, "SELECT COUNT(*) "+waits) == 1
+		return d.Int("SELECT COUNT(*) "+waits) == 1
 	})
 	end()
 	streamtest.Eventually(t, "none waits", func() bool {
-		return d.Int(t, "SELECT COUNT(*) "+waits) == 0
+		return d.Int("SELECT COUNT(*) "+waits) == 0
 	})
 }
 
@@ -76,7 +76,7 @@ func awaitNobody(t *testing.T, d *sqltest.Database) {
 func TestCancelledWait(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "&client_min_messages=error")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	awaitNobody(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -90,19 +90,19 @@ func TestCancelledWait(t *testing.T) {
 		done <- err
 	}()
 	streamtest.Eventually(t, "the commit waits", func() bool {
-		return d.Int(t, "SELECT COUNT(*) "+waits) == 1
+		return d.Int("SELECT COUNT(*) "+waits) == 1
 	})
-	d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
+	d.Exec("SELECT pg_cancel_backend(pid) " + waits)
 	streamtest.Eventually(t, "the one that settles it waits", func() bool {
-		return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits+
+		return len(done) == 1 || d.Int("SELECT COUNT(*) "+waits+
 			" AND query NOT LIKE '%%UPDATE unalike_slots%%'") == 1
 	})
 	cancel()
 	if err := <-done; err == nil || errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew: %v; want an error that is not definite", err)
 	}
-	d.Exec(t, "ALTER SYSTEM RESET synchronous_standby_names")
-	d.Exec(t, "SELECT pg_reload_conf()")
+	d.Exec("ALTER SYSTEM RESET synchronous_standby_names")
+	d.Exec("SELECT pg_reload_conf()")
 	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil ||
 		r.NotAfter < g.NotAfter+1000 {
 		t.Errorf("Renew when the standby is not waited for: %v, %v", r, err)
@@ -112,9 +112,9 @@ func TestCancelledWait(t *testing.T) {
 // TestRisks: a server that may lose what it has confirmed is refused.
 func TestRisks(t *testing.T) {
 	d := database(t, pgtest.Start(t, "-c", "full_page_writes=off"), "")
-	sqltest.Risk(t, d, "full_page_writes", "set it to on")
+	sqltest.Risk(d, "full_page_writes", "set it to on")
 	d.Accept = []string{"full_page_writes"}
-	sqltest.Risk(t, d, "fsync", "set it to on")
+	sqltest.Risk(d, "fsync", "set it to on")
 }
 
 // TestRights: a user who may not make tables is told what to have somebody run, and one who may
@@ -122,8 +122,8 @@ func TestRisks(t *testing.T) {
 func TestRights(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	d.Exec(t, "CREATE ROLE ann LOGIN")
-	sqltest.Rights(t, d, *database(t, s, "&user=ann"), func(script string) error {
+	d.Exec("CREATE ROLE ann LOGIN")
+	sqltest.Rights(d, *database(t, s, "&user=ann"), func(script string) error {
 		pool := d.DB.(*pgdb.DB).Pool
 		_, err := pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
 		return err
@@ -136,13 +136,13 @@ func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
 	d.DB = &pgdb.DB{Pool: newPool(t, s.Bouncer(t))}
-	sqltest.OneConnection(t, d)
+	sqltest.OneConnection(d)
 }
 
 // TestRolledBack: a server whose files are put back has a shorter log.
 func TestRolledBack(t *testing.T) {
 	s := pgtest.Start(t)
-	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+	sqltest.RolledBack(database(t, s, ""), s, s.Dir)
 }
 
 // TestPromoted: a standby that is promoted lacks what was confirmed last. Before that, it says
@@ -150,13 +150,13 @@ func TestRolledBack(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	c := d.New(t, "others")
+	c := d.New("others")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
 	standby := s.Standby(t)
 	there := database(t, standby, "")
-	sqltest.Promoted(t, d, sqltest.Standby{
+	sqltest.Promoted(d, sqltest.Standby{
 		Database: there,
 		Cut:      standby.Kill,
 		Promote: func() {
@@ -176,7 +176,7 @@ func TestPromoted(t *testing.T) {
 // loss.
 func TestRebuilt(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	stop, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -194,7 +194,7 @@ func TestRebuilt(t *testing.T) {
 		ended <- nil
 	}()
 	for range 5 {
-		d.Do(t, "VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL",
+		d.Do("VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL",
 			"CLUSTER unalike_slots USING unalike_slots_pkey", "REINDEX TABLE unalike_slots")
 	}
 	end()
@@ -215,13 +215,13 @@ func TestPasswordFile(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	d.Exec(t, "CREATE ROLE ann LOGIN SUPERUSER")
+	d.Exec("CREATE ROLE ann LOGIN SUPERUSER")
 	wantPassword(t, s, "ann")
-	d.Exec(t, "SELECT pg_reload_conf()")
+	d.Exec("SELECT pg_reload_conf()")
 	url := "postgres://ann@127.0.0.1:" + s.Port + "/postgres?namespace=ns&accept=fsync&"
 	drivertest.ChangedPassword(t, url, func(password string) {
-		d.Exec(t, "ALTER ROLE ann PASSWORD '%s'", strings.ReplaceAll(password, "'", "''"))
-		d.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
+		d.Exec("ALTER ROLE ann PASSWORD '%s'", strings.ReplaceAll(password, "'", "''"))
+		d.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
 	})
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/url"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -42,7 +45,7 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
 		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(),
-		Options: sqlstore.Options{Accept: []string{"fsync"}}, Hand: sqltest.Hand{SQL: byHand},
+		Options: sqlstore.Options{Accept: []string{"fsync"}}, Hand: sqltest.Hand{TB: tb, SQL: byHand},
 		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
 		Next:    "nextval('%s')",
 	}
@@ -52,7 +55,19 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
 
 // TestBetween: something happens between two transactions of one operation.
-func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
+func TestBetween(t *testing.T) {
+	d := database(t, pgtest.Start(t), "")
+	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
+		ns := rand.Text()
+		return coordtest.BetweenHarness{
+			Harness: d.Driver(tb).Harness(ns),
+			Lose:    func(tb testing.TB) func() { tb.Helper(); return d.On(tb).Dump(ns) },
+			Before: func(c coord.Coordinator, n int, act func()) func() bool {
+				return c.(sqltest.Participant).Before(n, act)
+			},
+		}
+	})
+}
 
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
@@ -71,12 +86,12 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, func(addr string, conns int) *sqltest.Database {
-		wired := *d
-		wired.DB = &pgdb.DB{Pool: newPool(t, fmt.Sprintf("postgres://postgres@%s/postgres"+
+	connect := func(tb testing.TB, addr string, conns int) sqlstore.Database {
+		tb.Helper()
+		return &pgdb.DB{Pool: newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres"+
 			"?pool_max_conns=%d", addr, conns))}
-		return &wired
-	})
+	}
+	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, connect)
 }
 
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the
@@ -96,7 +111,7 @@ func TestHeld(t *testing.T) {
 // TestRaces: serialization failures and dead locks are tried again.
 func TestRaces(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
-		sqltest.Races(t, database(t, pgtest.Start(t), ""), `CREATE FUNCTION race() RETURNS trigger
+		sqltest.Races(database(t, pgtest.Start(t), ""), `CREATE FUNCTION race() RETURNS trigger
 LANGUAGE plpgsql AS $$BEGIN IF nextval('races') % 3 <> 0 THEN
 RAISE EXCEPTION USING ERRCODE = '`+code+`'; END IF; RETURN NEW; END$$`,
 			"CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE FUNCTION race()")
@@ -115,7 +130,7 @@ func TestSettings(t *testing.T) {
 		"&transform_null_equals=on",
 	} {
 		t.Run(params, func(t *testing.T) {
-			sqltest.Stored(t, database(t, s, params))
+			sqltest.Stored(database(t, s, params))
 		})
 	}
 }

@@ -17,11 +17,11 @@ import (
 // there are.
 func TestIndexed(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	c := d.New(t, "ns")
+	c := d.New("ns")
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	plan := d.Text(t, "%s", "EXPLAIN SELECT record FROM unalike_slots WHERE worker = 0 AND "+
+	plan := d.Text("%s", "EXPLAIN SELECT record FROM unalike_slots WHERE worker = 0 AND "+
 		"namespace = "+pgdb.Text("ns"))
 	if !strings.HasPrefix(plan, "Index Scan") {
 		t.Errorf("a row is found by %s", plan)

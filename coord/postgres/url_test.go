@@ -21,7 +21,7 @@ func TestBadURL(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := pgtest.Start(t)
-	database(t, s, "").Exec(t, "CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
+	database(t, s, "").Exec("CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
 	sqltest.Opened(t, "postgres://ann:s%40%2F%3F3cret@127.0.0.1:"+s.Port+"/postgres?accept=fsync")
 	// the first is not there
 	sqltest.Opened(t, "postgres://ann@127.0.0.1:1,127.0.0.1:"+s.Port+"/postgres?accept=fsync")

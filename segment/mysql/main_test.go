@@ -51,7 +51,7 @@ func start(tb testing.TB, args ...string) server {
 func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
+		Hand: sqltest.Hand{TB: tb, SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))

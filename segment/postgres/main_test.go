@@ -74,7 +74,7 @@ func (s server) with(settings string) *Store {
 func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
-		TB: tb, Hand: sqltest.Hand{SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
+		Hand: sqltest.Hand{TB: tb, SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})

@@ -25,7 +25,6 @@ type Store interface {
 
 // Database is a server and how to use it, in a test.
 type Database struct {
-	testing.TB
 	// Open returns a store with one connection of its own to an address; skip is that of its options.
 	// It is closed with the test.
 	Open         func(tb testing.TB, addr string, skip int64) Store
@@ -51,15 +50,6 @@ func (d *Database) Within() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	d.Cleanup(cancel)
 	return ctx
-}
-
-// Do makes statements.
-func (d *Database) Do(statements ...string) { d.Helper(); d.Hand.Do(d, statements...) }
-
-// Int reads a number.
-func (d *Database) Int(format string, args ...any) int64 {
-	d.Helper()
-	return d.Hand.Int(d, format, args...)
 }
 
 // Next is max_id of a tag.

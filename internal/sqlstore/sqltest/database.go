@@ -14,7 +14,7 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// Database is one on a server of a test.
+// Database is one on a server, in a test.
 type Database struct {
 	DB      sqlstore.Database
 	Dialect sqlstore.Dialect
@@ -26,18 +26,22 @@ type Database struct {
 	Next string
 }
 
-// Participant is a coordinator of a namespace, and its link to the database.
+// On returns the database for another test, or one below it.
+func (d Database) On(tb testing.TB) *Database { d.TB = tb; return &d }
+
+// Participant is a coordinator of a namespace, and its link to the database, in a test.
 type Participant struct {
+	testing.TB
 	*protocol.Coordinator
 	*Link
 }
 
 // New returns a participant that ends with the test.
-func (d *Database) New(tb testing.TB, namespace string) Participant {
-	tb.Helper()
+func (d *Database) New(namespace string) Participant {
+	d.Helper()
 	l := &Link{Database: d.DB}
 	c, err := sqlstore.New(l, d.Dialect, namespace, d.Options)
-	return Participant{drivertest.Closing(tb, c, err).Coordinator, l}
+	return Participant{d.TB, drivertest.Closing(d, c, err).Coordinator, l}
 }
 
 // Link is a connection to a database on which something can happen.

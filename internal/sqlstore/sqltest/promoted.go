@@ -21,42 +21,42 @@ type Standby struct {
 // Promoted has a standby take the place of a server without what was confirmed last: newcomers
 // and holders notice that, those who come from the other server and those who are new, and
 // nothing is granted below what may be lost. Before that it refuses writes, which may pass.
-func Promoted(t *testing.T, d *Database, s Standby) {
+func Promoted(d *Database, s Standby) {
 	ns := newName()
-	c := d.New(t, ns)
-	g := mustAcquire(t, c, 1)
-	streamtest.Eventually(t, "the standby has it", func() bool {
+	c := d.New(ns)
+	g := c.mustAcquire(1)
+	streamtest.Eventually(d, "the standby has it", func() bool {
 		var n int
-		err := s.SQL.QueryRowContext(drivertest.Within(t),
+		err := s.SQL.QueryRowContext(drivertest.Within(d),
 			"SELECT COUNT(*) FROM unalike_slots WHERE version > 0").Scan(&n)
 		return err == nil && n == 1
 	})
-	early := s.New(t, ns)
-	if r, err := renew(t, early, fresh(g)); err == nil || coord.Permanent(err) {
-		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
+	early := s.New(ns)
+	if r, err := early.renew(fresh(g)); err == nil || coord.Permanent(err) {
+		d.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
 	}
 
 	s.Cut()
-	g, err := c.Renew(drivertest.Within(t), g, g.NotAfter+9000)
+	g, err := c.Renew(drivertest.Within(d), g, g.NotAfter+9000)
 	if err != nil {
-		t.Fatal(err)
+		d.Fatal(err)
 	}
-	lost := mustAcquire(t, c, 2) // the standby never hears of it
+	lost := c.mustAcquire(2) // the standby never hears of it
 	s.Promote()
 	c.Database = s.DB
 
-	newcomer := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
-	r, err := acquire(t, newcomer, 2)
-	wantQuarantined(t, "Acquire", r, err)
-	r, err = renew(t, c, g)
-	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
-	stranger := s.New(t, ns)
-	r, err = renew(t, stranger, fresh(g))
-	wantQuarantined(t, "Renew of a process that was started again", r, err)
-	if r, err := renew(t, stranger, fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {
-		t.Errorf("Renew of a grant that the standby does not have: %v", r)
+	newcomer := s.New(ns) // first: who knows nothing has the lineage alone to go by
+	r, err := newcomer.acquire(2)
+	d.wantQuarantined("Acquire", r, err)
+	r, err = c.renew(g)
+	d.wantQuarantined("Renew of a holder who was on the other server", r, err)
+	stranger := s.New(ns)
+	r, err = stranger.renew(fresh(g))
+	d.wantQuarantined("Renew of a process that was started again", r, err)
+	if r, err := stranger.renew(fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {
+		d.Errorf("Renew of a grant that the standby does not have: %v", r)
 	}
-	wantLoss(t, newcomer, true)
+	newcomer.wantLoss(true)
 }
 
 // Server is one whose data folder can be copied.
@@ -67,34 +67,34 @@ type Server interface {
 
 // RolledBack puts a server back to an earlier state of all its files, with the namespace as it
 // is: that others have written is noticed, too, because nobody knows what else there was.
-func RolledBack(t *testing.T, d *Database, s Server, dir string) {
+func RolledBack(d *Database, s Server, dir string) {
 	backup := filepath.Join(filepath.Dir(dir), "backup")
-	_, c, g := granted(t, d)
+	_, c, g := d.granted()
 	seen := func() bool { // the coordinator knows what is written
-		_, err := c.Inspect(drivertest.Within(t))
+		_, err := c.Inspect(drivertest.Within(d))
 		return err == nil
 	}
 	copied := func(from, to string) {
-		t.Helper()
+		d.Helper()
 		s.Kill()
 		if err := os.RemoveAll(to); err != nil {
-			t.Fatal(err)
+			d.Fatal(err)
 		}
-		proctest.Copy(t, from, to)
-		s.Restart(t)
-		streamtest.Eventually(t, "all are connected again", func() bool {
-			return seen() && d.SQL.PingContext(t.Context()) == nil
+		proctest.Copy(d, from, to)
+		s.Restart(d)
+		streamtest.Eventually(d, "all are connected again", func() bool {
+			return seen() && d.SQL.PingContext(d.Context()) == nil
 		})
 	}
 	copied(dir, backup)
-	d.Exec(t, "CREATE TABLE others (n int)")
+	d.Exec("CREATE TABLE others (n int)")
 	for range 20 {
-		d.Exec(t, "INSERT INTO others VALUES (1)")
+		d.Exec("INSERT INTO others VALUES (1)")
 	}
 	if !seen() {
-		t.Fatal("the server is away")
+		d.Fatal("the server is away")
 	}
 	copied(backup, dir)
-	r, err := renew(t, c, g)
-	wantQuarantined(t, "Renew after a server was put back", r, err)
+	r, err := c.renew(g)
+	d.wantQuarantined("Renew after a server was put back", r, err)
 }

@@ -15,7 +15,7 @@ import (
 func Run(t *testing.T, d *Database) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, *Database)
+		run  func(*Database)
 	}{
 		{"Missing", Missing},
 		{"Undone", Undone},
@@ -27,22 +27,22 @@ func Run(t *testing.T, d *Database) {
 		{"Dropped", Dropped},
 		{"Formatless", Formatless},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+		t.Run(c.name, func(t *testing.T) { c.run(d.On(t)) })
 	}
 }
 
 // Format checks that tables are left alone which another version has made.
-func Format(t *testing.T, d *Database) {
-	ns, _, g := granted(t, d)
+func Format(d *Database) {
+	ns, _, g := d.granted()
 	refused := func(start, renewal string, change, undo []string) {
-		t.Helper()
-		d.Do(t, change...)
-		newcomer := d.New(t, ns)
-		_, err := acquire(t, newcomer, 2)
-		drivertest.WantInvalid(t, "Acquire with other tables", err, start, "format 2")
-		_, err = renew(t, newcomer, fresh(g))
-		drivertest.WantInvalid(t, "Renew with other tables", err, renewal)
-		d.Do(t, undo...)
+		d.Helper()
+		d.Do(change...)
+		newcomer := d.New(ns)
+		_, err := newcomer.acquire(2)
+		drivertest.WantInvalid(d, "Acquire with other tables", err, start, "format 2")
+		_, err = newcomer.renew(fresh(g))
+		drivertest.WantInvalid(d, "Renew with other tables", err, renewal)
+		d.Do(undo...)
 	}
 	refused("format 3", "format 3", []string{"INSERT INTO unalike_format (version) VALUES (3)"},
 		[]string{"DELETE FROM unalike_format WHERE version = 3"})
@@ -54,86 +54,86 @@ func Format(t *testing.T, d *Database) {
 
 // Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
 // other.
-func Prefix(t *testing.T, d *Database) {
+func Prefix(d *Database) {
 	ns := newName()
 	for _, place := range [][2]string{
 		{ns, sqlstore.DefaultPrefix}, {newName(), sqlstore.DefaultPrefix}, {ns, "other_"},
 	} {
 		at := *d
 		at.Prefix = place[1]
-		c := at.New(t, place[0])
-		g := mustAcquire(t, c, 1)
+		c := at.New(place[0])
+		g := c.mustAcquire(1)
 		if g.Generation != 1 {
-			t.Errorf("in a new namespace, %v was granted", g)
+			d.Errorf("in a new namespace, %v was granted", g)
 		}
 	}
-	if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0",
+	if n := d.Int("SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0",
 		ns); n != 1 {
-		t.Errorf("%d slots of namespace %s were written", n, ns)
+		d.Errorf("%d slots of namespace %s were written", n, ns)
 	}
 }
 
 // Stored checks what is stored, whatever the session: a lease ends by the server's clock, text is
 // found as it is, whatever is in it, and people can read who holds what.
-func Stored(t *testing.T, d *Database) {
+func Stored(d *Database) {
 	ns := newName()
-	c := d.New(t, ns)
+	c := d.New(ns)
 	before, req := time.Now(), drivertest.Request(2)
 	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
-	g := drivertest.MustAcquire(t, c, req)
-	ends := time.UnixMicro(d.Int(t,
+	g := drivertest.MustAcquire(d, c, req)
+	ends := time.UnixMicro(d.Int(
 		"SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = %d", ns, g.WorkerID))
 	if early, latest := before.Add(req.TTL-time.Second),
 		time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(latest) {
-		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
+		d.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, latest)
 	}
-	slots, err := c.List(drivertest.Within(t))
+	slots, err := c.List(drivertest.Within(d))
 	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity ||
 		slots[0].Holder != req.Holder {
-		t.Fatalf("List: %+v, %v", slots, err)
+		d.Fatalf("List: %+v, %v", slots, err)
 	}
 	wantView := func(worker int, column, want string) {
-		t.Helper()
-		if s := d.Text(t, "SELECT %s FROM unalike_workers WHERE namespace = '%s' AND worker = %d", column,
+		d.Helper()
+		if s := d.Text("SELECT %s FROM unalike_workers WHERE namespace = '%s' AND worker = %d", column,
 			ns, worker); s != want {
-			t.Errorf("the %s of worker ID %d is %q; want %q", column, worker, s, want)
+			d.Errorf("the %s of worker ID %d is %q; want %q", column, worker, s, want)
 		}
 	}
 	wantView(g.WorkerID, "state", "held")
 	wantView(g.WorkerID, "holder", req.Holder)
-	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
+	if err := c.Release(drivertest.Within(d), g, g.NotBefore); err != nil {
+		d.Fatal(err)
 	}
 	req.Token = newName()
-	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
-		t.Errorf("the identity had %v, and gets %v", g, again)
+	if again := drivertest.MustAcquire(d, c, req); again.WorkerID != g.WorkerID {
+		d.Errorf("the identity had %v, and gets %v", g, again)
 	}
-	d.expire(t, ns, g.WorkerID)
+	d.expire(d, ns, g.WorkerID)
 	wantView(g.WorkerID, "state", "free")
 	req.Identity += " " // another one
 	req.Token = newName()
-	other := drivertest.MustAcquire(t, c, req)
+	other := drivertest.MustAcquire(d, c, req)
 	if other.WorkerID == g.WorkerID {
-		t.Errorf("%v was granted to the identity with a space more, which had %v before", other, g)
+		d.Errorf("%v was granted to the identity with a space more, which had %v before", other, g)
 	}
-	if err := c.Retire(drivertest.Within(t), other.WorkerID); err != nil { // it is held
-		t.Fatal(err)
+	if err := c.Retire(drivertest.Within(d), other.WorkerID); err != nil { // it is held
+		d.Fatal(err)
 	}
 	wantView(other.WorkerID, "state", "retired")
 }
 
 // OneConnection is for a pool of one connection, which serves many.
-func OneConnection(t *testing.T, d *Database) {
-	c := d.New(t, newName())
+func OneConnection(d *Database) {
+	c := d.New(newName())
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			g, err := acquire(t, c, drivertest.Capacity)
+			g, err := c.acquire(drivertest.Capacity)
 			if err == nil {
-				_, err = renew(t, c, g)
+				_, err = c.renew(g)
 			}
 			if err != nil {
-				t.Error(err)
+				d.Error(err)
 			}
 		})
 	}
@@ -141,33 +141,33 @@ func OneConnection(t *testing.T, d *Database) {
 }
 
 // Risk checks that a server which has a risk is refused, unless that is accepted.
-func Risk(t *testing.T, d *Database, risk string, says ...string) {
-	t.Helper()
-	c := d.New(t, newName())
-	_, err := acquire(t, c, 1)
-	drivertest.WantInvalid(t, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
+func Risk(d *Database, risk string, says ...string) {
+	d.Helper()
+	c := d.New(newName())
+	_, err := c.acquire(1)
+	drivertest.WantInvalid(d, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
 	accepts := *d
 	accepts.Accept = append([]string{risk}, d.Accept...)
-	c = accepts.New(t, newName())
-	mustAcquire(t, c, 1)
+	c = accepts.New(newName())
+	c.mustAcquire(1)
 }
 
 // Rights checks what a user is told who may not make tables, and one who may not write them. Run
 // makes statements by somebody who may, and grants are those that ann lacks.
-func Rights(t *testing.T, d *Database, ann Database, run func(script string) error,
+func Rights(d *Database, ann Database, run func(script string) error,
 	grants ...string,
 ) {
-	c := ann.New(t, newName())
-	_, err := acquire(t, c, 1)
-	drivertest.WantInvalid(t, "Acquire without the right to make tables", err,
+	c := ann.New(newName())
+	_, err := c.acquire(1)
+	drivertest.WantInvalid(d, "Acquire without the right to make tables", err,
 		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_format")
 	_, script, _ := strings.Cut(err.Error(), "run:\n")
 	if err := run(script); err != nil {
-		t.Fatal(err)
+		d.Fatal(err)
 	}
-	_, err = acquire(t, c, 1)
-	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE",
+	_, err = c.acquire(1)
+	drivertest.WantInvalid(d, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE",
 		"unalike_")
-	d.Do(t, grants...)
-	mustRenew(t, c, mustAcquire(t, c, 1))
+	d.Do(grants...)
+	c.mustRenew(c.mustAcquire(1))
 }

@@ -67,7 +67,7 @@ func WrongPassword(t *testing.T, url, user string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = acquire(t, c, 1)
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire with a wrong password", err, user)
 	if err != nil && strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("the error has the password: %v", err)
@@ -80,7 +80,7 @@ func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 		url := secure + "?namespace=" + newName() + "&accept=" + accept + options
 		c, err := drivertest.Open(t, url)
 		if err == nil {
-			_, err = acquire(t, c, 1)
+			_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 		}
 		return err
 	}
