@@ -3,6 +3,7 @@ package coordtest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
@@ -12,6 +13,7 @@ import (
 type broken struct {
 	*FakeClient
 	wrong
+	steps *sync.Mutex // of all clients of a fake
 }
 
 // wrong is what a broken client does: nothing, where it is nil or false.
@@ -92,6 +94,8 @@ func (b broken) do(m made, call func(coord.Grant) (coord.Grant, error)) (coord.G
 	if b.handled && m.op != Resume && m.old.Handle != b.FakeClient {
 		return coord.Grant{}, errForeign
 	}
+	b.steps.Lock() // as one step of a back end
+	defer b.steps.Unlock()
 	g := m.old
 	b.fake.mu.Lock()
 	m.before = *b.fake.slot(g.WorkerID)
@@ -121,7 +125,10 @@ func brokenHarness(w wrong) func() Harness {
 	return func() Harness {
 		f := NewFake(FakeConfig{})
 		h := fakeHarness(f)
-		h.Client = func(testing.TB, coord.Range) coord.Coordinator { return broken{f.Client(), w} }
+		steps := new(sync.Mutex)
+		h.Client = func(testing.TB, coord.Range) coord.Coordinator {
+			return broken{f.Client(), w, steps}
+		}
 		return h
 	}
 }

@@ -65,10 +65,11 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	if o.out != "" {
-		if _, err := layout.Write(o.out, empty.Index); err != nil {
-			return err
+		path, err := layout.Write(o.out, empty.Index)
+		if err == nil {
+			err = path.AppendIndex(all)
 		}
-		if err := layout.Path(o.out).AppendIndex(all); err != nil {
+		if err != nil {
 			return err
 		}
 	}

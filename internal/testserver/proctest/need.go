@@ -3,6 +3,7 @@ package proctest
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,21 +23,16 @@ const (
 func Need(tb testing.TB, packages string, what ...string) {
 	tb.Helper()
 	_ = os.Getenv(serversEnv)
-	var missing []string
-	for _, w := range what {
-		if !installed(w) {
-			missing = append(missing, w)
-		}
+	missing := slices.DeleteFunc(slices.Clone(what), installed)
+	if len(missing) == 0 {
+		return
 	}
-	switch {
-	case len(missing) == 0:
-	case os.Getenv(strictEnv) != "":
-		tb.Fatalf("not installed: %s. scripts/servers installs it; on Debian and its kin: "+
-			"apt-get install %s", strings.Join(missing, ", "), packages)
-	default:
-		tb.Skipf("SKIPPED, not installed: %s. scripts/servers installs it; on Debian and its kin: "+
-			"apt-get install %s", strings.Join(missing, ", "), packages)
+	says := "not installed: " + strings.Join(missing, ", ") + ". scripts/servers installs it; " +
+		"on Debian and its kin: apt-get install " + packages
+	if os.Getenv(strictEnv) != "" {
+		tb.Fatal(says)
 	}
+	tb.Skip("SKIPPED, " + says)
 }
 
 func installed(what string) bool {

@@ -84,11 +84,7 @@ func Restart[S Restarter](tb testing.TB, all ...S) {
 func First[S any](tb testing.TB, what string, all []S, so func(S) bool) (first S) {
 	tb.Helper()
 	Eventually(tb, ReadyTime, what, func() bool {
-		i := slices.IndexFunc(all, so)
-		if i >= 0 {
-			first = all[i]
-		}
-		return i >= 0
+		return slices.ContainsFunc(all, func(one S) bool { first = one; return so(one) })
 	})
 	return first
 }
