@@ -49,7 +49,7 @@ func TestServeOutage(t *testing.T) {
 
 func testServeOutage(t *testing.T, state string) {
 	etcd := etcdtest.Start(t)
-	proxy := proxytest.Start(t, strings.TrimPrefix(etcd.Endpoint, "http://"))
+	proxy := proxytest.Start(t, etcd.Endpoint)
 	s := startFile(t, "coordinator: etcd://%s/outage\nttl: 5s\nhorizon: %v\nrenew: 500ms\n%s",
 		proxy.Addr, outageHorizon, state).ready()
 	rules := alertPause.ReplaceAllString(readFile(t, "deploy/prometheus/alerts.yaml"), "$1 1s")

@@ -28,9 +28,9 @@ func NewServer(command func() *exec.Cmd, serves func() bool) *Server {
 	return &Server{command: command, serves: serves}
 }
 
-// Launch starts the process, which ends with the test, and does not wait until it serves. If the
+// launch starts the process, which ends with the test, and does not wait until it serves. If the
 // test fails, it logs the end of what the server has said.
-func (s *Server) Launch(tb testing.TB) {
+func (s *Server) launch(tb testing.TB) {
 	tb.Helper()
 	cmd, said := s.command(), new(Output)
 	s.said, cmd.Stdout, cmd.Stderr = said, said, said
@@ -72,7 +72,7 @@ func Restart[S Restarter](tb testing.TB, all ...S) {
 	tb.Helper()
 	for _, one := range all {
 		if s := one.base(); s.Process == nil || s.Ended() {
-			s.Launch(tb)
+			s.launch(tb)
 		}
 	}
 	for _, one := range all {
