@@ -28,10 +28,19 @@ func (a *attempt) worthWaiting(patient bool) bool {
 		return true
 	case ended, notOpen:
 		return patient
+	case rollback:
+		return patient && !a.farBehind()
 	case closed:
 		return patient && a.stripe != nil && !a.stripe.g.closing.Load()
 	}
 	return false
+}
+
+// farBehind reports whether the clock stepped back so far that the generator does not wait for
+// it, but leases another worker ID.
+func (a *attempt) farBehind() bool {
+	rule := &a.stripe.g.rule
+	return a.verdict == rollback && rule.tick(a.old)-a.now > rule.catchUp
 }
 
 // explain makes the error for an attempt that failed.

@@ -17,6 +17,11 @@ import (
 // DefaultRollbackTolerance is the rollback tolerance of a zero [Config].
 const DefaultRollbackTolerance = 5 * time.Millisecond
 
+// longestCatchUp is how far the clock may step back beyond Lead and the rollback tolerance while
+// the generator keeps its worker ID: until the clock has caught up, no ID is issued, so that the
+// IDs stay in order. After a larger step the generator leases another worker ID.
+const longestCatchUp = time.Second
+
 // maxStripes bounds what a typing error can lease.
 const maxStripes = 1024
 
@@ -180,10 +185,12 @@ func (cfg Config) check(l Layout, unixMicro int64) error {
 func (s *settings) convert() {
 	scale := s.Layout.scale()
 	lead := scale.TicksUp(s.Lead.Microseconds())
+	limit := lead + scale.TicksUp(ceilMicro(s.RollbackTolerance))
 	s.rule = rule{
 		shift:    s.Layout.SequenceBits,
 		lead:     lead,
-		limit:    lead + scale.TicksUp(ceilMicro(s.RollbackTolerance)),
+		limit:    limit,
+		catchUp:  limit + scale.TicksUp(longestCatchUp.Microseconds()),
 		lastTick: uint64(s.Layout.lastTick()),
 		last:     1<<s.Layout.SequenceBits - 1,
 		spread:   uint64(s.SequenceStart),

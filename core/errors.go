@@ -17,8 +17,9 @@ var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("core: generator closed")
 	// ErrClockRollback says that the clock stepped back by more than the tolerance.
-	// The error is a [*ClockRollbackError]. Service resumes by itself when the clock
-	// has caught up, or when another worker ID was leased.
+	// The error is a [*ClockRollbackError]. IDs resume when the clock has caught up. After a
+	// step of more than 1 s beyond the tolerance they also resume with another worker ID,
+	// which the generator leases then.
 	ErrClockRollback = errors.New("core: clock stepped back")
 	// ErrSequenceExhausted is returned by TryNext if this tick's sequence is spent.
 	// Try again in the next tick, or call Next, which waits.

@@ -84,15 +84,19 @@ func (g *Generator) Layout() Layout { return g.layout }
 // Coordinator returns the coordinator, for what it offers beside leases: see [coord.Admin].
 func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }
 
-// await blocks until something changes that could make st able to issue: its
-// keeper changed something, or its window opens.
+// await blocks until something changes that could make st able to issue: its keeper
+// changed something, its window opens, or the clock catches up with its last ID.
 func (g *Generator) await(ctx context.Context, st *stripe, changed <-chan struct{}) error {
-	opens := g.scale.Micro(g.rule.tick(st.term.Load().start) + 1 - g.rule.lead)
-	if now := clock.Fresh(g.clock); opens <= now {
-		// Not the opening is what it waits for. The keeper says when there is more.
-		opens = now + time.Hour.Microseconds()
+	tick := g.rule.tick(st.term.Load().start) + 1 - g.rule.lead
+	if last, stamped := st.Last(); stamped {
+		tick = last - g.rule.limit
 	}
-	ring, stop := clock.Alarm(g.clock, opens)
+	at := g.scale.Micro(tick)
+	if now := clock.Fresh(g.clock); at <= now {
+		// The clock is not what it waits for. The keeper reports a change.
+		at = now + time.Hour.Microseconds()
+	}
+	ring, stop := clock.Alarm(g.clock, at)
 	defer stop()
 	select {
 	case <-ring:

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,59 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 )
+
+// Calls that wait for the coordinator wait for the clock as well after a step back by up to 1 s
+// beyond the tolerance: the IDs stay in order, and the worker ID is the same.
+func TestStepBackOfUpToASecondIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(3))
+		letSettled(3 * time.Second)
+		for _, step := range []time.Duration{6, 50, 300, 900, 1005} {
+			step *= time.Millisecond
+			last := g.next()
+			g.clock.Step(-step)
+			if _, err := g.Next(); !errors.Is(err, core.ErrClockRollback) {
+				t.Errorf("Next after a step back by %v: %v", step, err)
+			}
+			began := time.Now()
+			id, err := g.NextContext(t.Context())
+			if took := time.Since(began); err != nil || id <= last || took > step {
+				t.Errorf("%v after a step back by %v, %d came after %d: %v", took, step, id, last, err)
+			}
+			letSettled(time.Second)
+		}
+		if h := g.Health(); h.Workers[0].WorkerID != 0 || h.Workers[0].Generation != 1 {
+			t.Errorf("the worker ID has changed: %+v", h.Workers)
+		}
+	})
+}
+
+// A call that waits for the clock returns an error when the clock steps back much further.
+func TestStepBackFurtherEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1))
+		letSettled(3 * time.Second)
+		g.next()
+		g.clock.Step(-900 * time.Millisecond)
+		ended := make(chan error)
+		go func() {
+			_, err := g.NextContext(t.Context())
+			ended <- err
+		}()
+		letSettled(100 * time.Millisecond)
+		g.clock.Step(-time.Hour)
+		select {
+		case err := <-ended:
+			if !errors.Is(err, core.ErrClockRollback) {
+				t.Errorf("NextContext: %v", err)
+			}
+		case <-time.After(time.Second):
+			t.Error("NextContext waits for a clock that is an hour behind")
+			g.clock.Step(2 * time.Hour)
+			<-ended
+		}
+	})
+}
 
 func TestStepBackWithoutAFreeWorkerIDIsReportedOnceAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 // by themselves, so trying again later is right.
 //
 // IDs of one worker ID are strictly increasing: a call that begins after another
-// has returned gets a greater ID, except when a large step of the clock backward
-// was healed by taking another worker ID. It allocates nothing unless it waits.
+// has returned gets a greater ID, except after a step of the clock back by more than 1 s
+// beyond the tolerance, when the generator goes on with another worker ID. It allocates
+// nothing unless it waits.
 func (g *Generator) Next() (ID, error) {
 	if id, ok := g.fast(); ok {
 		return id, nil
@@ -37,9 +38,11 @@ func (g *Generator) TryNext() (ID, error) {
 }
 
 // NextContext is Next with a context, and more patient: while the window has ended
-// or is not open yet, it waits for the coordinator instead of returning an error.
-// It returns ctx's error, together with the reason for the wait, when ctx ends;
-// [ErrClockRollback], [ErrTimeExhausted] and [ErrClosed] at once.
+// or is not open yet, it waits for the coordinator instead of returning an error, and after
+// a step of the clock back by up to 1 s beyond the tolerance it waits for the clock.
+// It returns ctx's error, together with the reason for the wait, when ctx ends.
+// It returns [ErrTimeExhausted] and [ErrClosed] immediately, and [ErrClockRollback] after a
+// larger step.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 	if err := g.begin(ctx); err != nil {
 		return 0, err

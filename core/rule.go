@@ -32,6 +32,7 @@ type rule struct {
 	shift    uint8  // sequence bits
 	lead     int64  // how many ticks past the clock may be stamped: L
 	limit    int64  // L + R, R being the rollback tolerance in ticks
+	catchUp  int64  // L + R + longestCatchUp
 	lastTick uint64 // largest tick of the layout
 	last     uint64 // largest sequence number
 	spread   uint64 // sequences start below this one, by hash; 0: at 0

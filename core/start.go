@@ -95,6 +95,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 			Request:      s.request(i),
 			Horizon:      s.horizon,
 			Limit:        s.rule.limit,
+			CatchUp:      s.rule.catchUp,
 			StartTimeout: s.StartTimeout,
 			OnCall:       s.OnCall,
 		})

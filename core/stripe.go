@@ -21,7 +21,7 @@ type stripe struct {
 
 	poked      atomic.Bool // the keeper knows of the refusals since it last looked
 	rolledBack atomic.Bool // the present rollback is counted
-	seen       verdict     // what the keeper's last look found; the keeper's alone
+	seen       prospect    // what the keeper's last look found; the keeper's alone
 
 	mu    sync.Mutex  // serializes changes of the term
 	grant coord.Grant // what the term in use was made of; the zero value: it stands for none
@@ -120,19 +120,27 @@ func (s *stripe) Last() (tick int64, stamped bool) {
 // Notice implements keeper.Gate.
 func (s *stripe) Notice() {
 	s.poked.Store(false)
-	v := s.look().verdict
-	if v == wait {
-		v = issue // both serve
+	a := s.look()
+	now := prospect{a.verdict, a.farBehind()}
+	if now.verdict == wait {
+		now.verdict = issue // both serve
 	}
-	if v != rollback {
+	if now.verdict != rollback {
 		s.rolledBack.Store(false)
 	}
 	// Whoever waits wants to know of a change. A signal for every look would have
 	// thousands of them ask again, a hundred times a second, all through an outage.
-	if v != s.seen {
-		s.seen = v
+	if now != s.seen {
+		s.seen = now
 		s.g.changed.broadcast()
 	}
+}
+
+// prospect is what a caller would meet now. A patient caller waits for the clock after a step
+// back, unless the clock is far behind.
+type prospect struct {
+	verdict   verdict
+	farBehind bool
 }
 
 // poke tells the keeper, once until it has looked, that an ID was refused.

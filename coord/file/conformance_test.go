@@ -72,4 +72,9 @@ func edit[V any](tb testing.TB, path, field string, change func(V)) {
 
 func TestConformance(t *testing.T) { coordtest.Run(t, harness) }
 
+func TestStepsBack(t *testing.T) {
+	t.Parallel()
+	drivertest.StepsBack(t, harness(t).Client(t, coord.Range{}))
+}
+
 func TestAdmin(t *testing.T) { coordtest.RunAdmin(t, harness) }

@@ -40,6 +40,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestStepsBack(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	drivertest.StepsBack(t, newCoordinator(t, client, newNamespace(t, client, layout)))
+}
+
 func TestAdmin(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {

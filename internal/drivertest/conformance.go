@@ -22,7 +22,8 @@ type Driver struct {
 	Expire func(tb testing.TB, namespace string, worker int)
 }
 
-// Conformance holds a driver to the rules of package coord. Begin is called for each case.
+// Conformance holds a driver to the rules of package coord, and checks that a generator keeps its
+// worker ID after small steps of its clock. Begin is called for each case.
 func Conformance(t *testing.T, begin func(tb testing.TB) Driver) {
 	harness := func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
@@ -30,6 +31,10 @@ func Conformance(t *testing.T, begin func(tb testing.TB) Driver) {
 	}
 	t.Run("holders", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("operators", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
+	t.Run("steps back", func(t *testing.T) {
+		t.Parallel()
+		StepsBack(t, begin(t).Open(t, rand.Text()))
+	})
 }
 
 // Harness connects the suites of coordinators with a namespace.

@@ -36,9 +36,9 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// If the clock stepped back while nothing was held, going on above the last
-	// tick would mean waiting for the clock to catch up.
-	return k.open(Term{Grant: g, SteppedBack: k.rolledBack()}, reply.req.Now)
+	// If the clock stepped back far while nothing was held, going on above the last
+	// tick would mean a long wait for the clock to catch up.
+	return k.open(Term{Grant: g, SteppedBack: k.farBehind()}, reply.req.Now)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.

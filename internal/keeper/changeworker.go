@@ -6,8 +6,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// changeWorker answers a large step of the clock backward: it begins to lease another worker ID
-// whose window lies behind the new time. The loop goes on meanwhile.
+// changeWorker begins to lease another worker ID, whose window is open at the new time, after
+// a large step of the clock backward. The loop goes on meanwhile.
 func (k *Keeper) changeWorker() {
 	ctx, cancel := k.attempt(k.acquisitions.ttl)
 	// The identity's own worker ID is the one that does not help.
@@ -32,7 +32,7 @@ func (k *Keeper) healWith(a acquired) {
 				"worker_id", k.grant.WorkerID, "error", err)
 		}
 		k.healAt = time.Now().Add(k.heals.next())
-	case !k.rolledBack():
+	case !k.farBehind(): //mutant:caught-up-meanwhile
 		k.healAt = time.Now().Add(k.heals.next())
 		k.tidy(g, g.NotBefore, false) // nothing was stamped under it
 	case g.NotBefore-k.now() > k.cfg.Limit: //mutant:heal-opens-later

@@ -41,6 +41,37 @@ func TestStepBackWithinTheLimitIsNotHealed(t *testing.T) {
 	})
 }
 
+// A step back that the clock makes up for within a second does not change the worker ID: the IDs
+// of another one would be smaller.
+func TestStepBackOfUpToASecondKeepsTheWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 3)
+		for step := limit + 1; step <= limit+1000; step += 111 {
+			r.stampFor(time.Second)
+			r.clock.Step(time.Duration(-step) * time.Millisecond)
+			r.Poke()
+			if took, most := r.stamps(2*time.Second), time.Duration(step)*time.Millisecond; took > most {
+				t.Errorf("%v after a step back by %v an ID was stamped", took, most)
+			}
+		}
+		r.made(coordtest.Acquire, 0, 1, 1)
+		r.holds(1, 0)
+	})
+}
+
+// When another worker ID arrives, the clock has nearly caught up.
+func TestStepBackThatIsMadeUpForMeanwhileKeepsTheWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 3)
+		r.stampFor(3 * time.Second)
+		r.fake.DelayReplies(coordtest.Acquire, 1500*time.Millisecond, 1)
+		r.clock.Step(-2 * time.Second)
+		r.stamps(3 * time.Second)
+		r.made(coordtest.Acquire, 0, 2, 2)
+		r.holds(1, 0)
+	})
+}
+
 func TestOwnIdentityIsNotAskedForWhenHealing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 3, func(c *keeper.Config) { c.Request.Identity = "host-1" })

@@ -53,7 +53,11 @@ type Config struct {
 	Lease       coord.LeaseConfig // resolved: every time is set
 	Request     coord.Request     // what stays the same for every acquisition
 	Horizon     int64             // in ticks
-	Limit       int64             // how far the clock may step back, in ticks, before that is healed
+	// Limit is how far the clock may be behind the last ID, in ticks, while IDs are issued.
+	Limit int64
+	// CatchUp is how far it may be behind, in ticks, while the keeper waits for the clock. It is
+	// at least Limit. If the clock is further behind, the keeper leases another worker ID.
+	CatchUp int64
 	// StartTimeout is how long Start goes on. 0: a lease and 5 s; negative: without end.
 	StartTimeout time.Duration
 	// OnCall, if not nil, is called after each call to the coordinator.

@@ -43,7 +43,7 @@ func (k *Keeper) await(poked *time.Time) {
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
 	}
-	if k.healing == nil && k.rolledBack() {
+	if k.healing == nil && k.farBehind() {
 		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
@@ -95,7 +95,7 @@ func (k *Keeper) look() {
 		for k.nextPiece() {
 		}
 		switch {
-		case !k.rolledBack():
+		case !k.farBehind():
 			k.healed()
 		case k.healing == nil && !time.Now().Before(k.healAt):
 			k.changeWorker()
@@ -127,17 +127,25 @@ func (k *Keeper) nextEvent(now int64) int64 {
 	return next
 }
 
-// rolledBack tells whether the clock has gone back so far that the term in use
+// rolledBack reports whether the clock has gone back so far that the term in use
 // refuses: behind what it has stamped, or behind the moment at which it began.
-// A window that lay in the future from the start is no rollback.
+func (k *Keeper) rolledBack() bool { return k.behind(k.cfg.Limit) }
+
+// farBehind reports whether the clock has gone back so far that another worker ID serves
+// sooner. After a smaller step the keeper waits for the clock, because IDs of another worker
+// ID would be smaller than the last one.
+func (k *Keeper) farBehind() bool { return k.behind(k.cfg.CatchUp) } //mutant:catch-up
+
+// behind reports whether the clock has gone back by more than some ticks. A window that lay
+// in the future from the start is no step back.
 //
 // The clock is read after the tick that it judges. The other way round, a keeper
 // that was preempted in between would compare an old clock with what was stamped
 // meanwhile, and see a step that never happened.
-func (k *Keeper) rolledBack() bool {
+func (k *Keeper) behind(ticks int64) bool {
 	last, stamped := k.cfg.Gate.Last()
 	now := k.now()
-	return last-now > k.cfg.Limit && (stamped || now+k.cfg.Limit < k.openedAt)
+	return last-now > ticks && (stamped || now+ticks < k.openedAt)
 }
 
 // nextPiece ends the piece in use if its window is over, goes on with the one after

@@ -40,7 +40,7 @@ func TestSlowRepliesDoNotDelayTheNextRenewal(t *testing.T) {
 func TestRenewalAsksForTheClockPlusTheHorizon(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		// A generator that runs ahead of its clock must not carry that over.
-		r := start(t, 1, func(c *keeper.Config) { c.Limit = 60_000 })
+		r := start(t, 1, func(c *keeper.Config) { c.Limit, c.CatchUp = 60_000, 61_000 })
 		for range 20 {
 			pass(every)
 			if end := r.gate.at().notAfter; !r.gate.stampUpTo(end) {

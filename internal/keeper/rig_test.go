@@ -186,6 +186,7 @@ func join(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.Con
 		},
 		Horizon: horizon.Milliseconds(),
 		Limit:   limit,
+		CatchUp: limit + 1000,
 	}
 	for _, f := range edit {
 		f(&cfg)
