@@ -39,11 +39,11 @@ var allowed = map[string][]string{
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
 	},
 	"core": {
-		"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
+		"clock", "coord", "internal/keeper", "internal/logs", "internal/remainder", "internal/drivers",
 		"coord/driver", "internal/spelling",
 	},
 	"core/coretest": {
-		"clock", "coord", "internal/keeper", "internal/logs", "core",
+		"clock", "coord", "internal/keeper", "internal/logs", "internal/remainder", "core",
 		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling",
 	},
 	"internal/drivers":  nil,
@@ -138,7 +138,7 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 // the server gets Connect beside that, and not gRPC's own library.
 func TestServiceImports(t *testing.T) {
 	inside := []string{
-		"clock", "core", "coord", "internal/keeper", "internal/logs",
+		"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/remainder",
 		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1",
 	}
 	for pkg, want := range map[string]struct{ inside, modules []string }{

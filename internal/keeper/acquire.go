@@ -128,14 +128,20 @@ func (k *Keeper) open(t Term, asked int64) error {
 	return nil
 }
 
-// adopt makes g the grant that is kept from now on.
+// adopt makes g, which is in use, the grant that is kept from now on.
 func (k *Keeper) adopt(g coord.Grant, asked int64) {
-	k.dropAll()
-	k.leased.Store(true)
-	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
+	k.keep(g)
+	k.pieces = []coord.Grant{g}
 	// The window was chosen for the time at which it was asked for. A clock that
 	// stepped back since then has stepped back behind this term's beginning.
 	k.openedAt = max(asked, k.now())
+}
+
+// keep makes g the grant that is kept from now on.
+func (k *Keeper) keep(g coord.Grant) {
+	k.dropAll()
+	k.leased.Store(true)
+	k.held, k.remains, k.grant, k.lost = true, false, g, nil
 	// The lease and the window may have begun when the acquisition did.
 	//mutant:renewal-after-slow-start
 	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery) - k.acquisitions.took)

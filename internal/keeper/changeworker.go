@@ -1,17 +1,22 @@
 package keeper
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
-// changeWorker begins to lease another worker ID, whose window is open at the new time, after
-// a large step of the clock backward. The loop goes on meanwhile.
+// changeWorker begins to lease another worker ID next to the one in use: one whose window is open
+// at the new time after a large step of the clock backward, or any after a loss. The loop goes on
+// meanwhile.
 func (k *Keeper) changeWorker() {
 	ctx, cancel := k.attempt(k.acquisitions.ttl)
-	// The identity's own worker ID is the one that does not help.
-	req := k.request(k.now(), "")
+	identity := "" // after a step back, the identity's own worker ID is the one that does not help
+	if k.remains {
+		identity = k.cfg.Request.Identity
+	}
+	req := k.request(k.now(), identity)
 	k.healing = cancel
 	k.background.Go(func() {
 		defer cancel()
@@ -19,13 +24,19 @@ func (k *Keeper) changeWorker() {
 	})
 }
 
-// healWith moves the generator to the worker ID that heal has leased, and gives the old
+// healWith moves the generator to the worker ID that changeWorker has leased, and gives the old
 // one back. If there is none, the old one stays: it serves again when the clock has
 // caught up.
 func (k *Keeper) healWith(a acquired) {
 	k.healing = nil
 	g, err := k.conclude(a)
 	switch {
+	case k.remains && err != nil:
+		k.notAcquired(err)
+		k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
+		k.healAt = time.Now().Add(k.retries.next())
+	case k.remains:
+		k.follow(g)
 	case err != nil:
 		if k.heals.pause == 0 {
 			k.log.Warn("the clock stepped back and no other worker ID is to be had, waiting for the clock",
@@ -69,6 +80,15 @@ func (k *Keeper) postpone(g coord.Grant) {
 	}
 	k.healAt = earlier(time.Now().Add(k.unopened.next()), time.Now().Add(opens.Sub(k.timeOf(k.now()))))
 	k.tidy(g, g.NotBefore, !first) // nothing was stamped under it
+}
+
+// follow keeps g from now on. Its window comes into use when that of the lost grant has ended.
+func (k *Keeper) follow(g coord.Grant) {
+	k.keep(g)
+	k.pieces = append(k.pieces, g)
+	k.log.Info("worker ID acquired, its window follows the one in use", "worker_id", g.WorkerID,
+		"generation", g.Generation, "window_opens", k.timeOf(g.NotBefore+1), "window_ends",
+		k.timeOf(g.NotAfter+1))
 }
 
 // change moves the generator from the grant it has to g.

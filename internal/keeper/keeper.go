@@ -80,6 +80,7 @@ type Keeper struct {
 
 	// What follows belongs to the loop.
 	held     bool
+	remains  bool          // the grant was lost, and its windows are used to their end
 	token    string        // of an acquisition whose outcome is unknown; empty: none
 	grant    coord.Grant   // as the last renewal returned it
 	pieces   []coord.Grant // the piece in use, then those held back; empty if not held

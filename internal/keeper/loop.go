@@ -43,7 +43,7 @@ func (k *Keeper) await(poked *time.Time) {
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
 	}
-	if k.healing == nil && k.farBehind() {
+	if k.healing == nil && k.wantsAnother() {
 		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
@@ -66,7 +66,7 @@ func (k *Keeper) await(poked *time.Time) {
 		*poked = time.Now()
 		// The window ended although the last renewal was fine: the machine was
 		// suspended, or its clock stepped forward. There is no reason to wait.
-		if k.ended(k.now()) && k.retries.pause == 0 && len(k.calls) == 0 {
+		if k.ended(k.now()) && !k.remains && k.retries.pause == 0 && len(k.calls) == 0 {
 			k.urge()
 		}
 	case <-ring:
@@ -95,7 +95,7 @@ func (k *Keeper) look() {
 		for k.nextPiece() {
 		}
 		switch {
-		case !k.farBehind():
+		case !k.wantsAnother():
 			k.healed()
 		case k.healing == nil && !time.Now().Before(k.healAt):
 			k.changeWorker()
@@ -104,6 +104,9 @@ func (k *Keeper) look() {
 	}
 	k.cfg.Gate.Notice()
 }
+
+// wantsAnother reports whether the keeper needs another worker ID next to the one in use.
+func (k *Keeper) wantsAnother() bool { return k.remains || k.farBehind() }
 
 // ended tells whether the window in use lies in the past and nothing follows it.
 func (k *Keeper) ended(now int64) bool {

@@ -16,7 +16,8 @@ func (k *Keeper) finish() {
 	if k.token != "" && k.hurry.Err() != nil { //mutant:cut-off-said
 		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
-	if !k.held { //mutant:start-closed
+	//mutant:start-closed
+	if !k.held || k.remains { //mutant:lost-released
 		return
 	}
 	k.awaitCalls()

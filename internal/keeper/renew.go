@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/remainder"
 )
 
 // renewal is a call of Renew that is under way.
@@ -208,18 +211,33 @@ func (k *Keeper) left() time.Duration {
 	return time.Duration(max(left, 0)) * time.Microsecond
 }
 
-// lose forgets the grant, which is somebody else's now. The gate is shut first.
+// lose gives up the grant, so that another one is acquired. The gate is shut, unless the error
+// says that the window in use stays the holder's: then it is used to its end meanwhile.
 func (k *Keeper) lose(err error) {
-	last := k.cfg.Gate.Shut(err) //mutant:gate-after-loss
-	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id",
-		k.timeOf(last), "error", err)
-	k.dropAll()
+	k.dropAll() //mutant:lost-extended
 	k.leased.Store(false)
-	k.held, k.pieces, k.lost = false, nil, nil
-	k.without = time.Now()
+	k.lost, k.without = nil, time.Now()
 	k.retries.reset()
 	k.outage.settled()
-	k.outage.stops(k.now())
+	lost := func(p coord.Grant) bool { // also the rest of an earlier grant that was lost
+		return p.Token != k.grant.Token || !remainder.Usable(err, p.NotBefore, p.NotAfter)
+	}
+	worker := slog.Int("worker_id", k.grant.WorkerID)
+	if lost(k.pieces[0]) { //mutant:lost-at-once
+		last := k.cfg.Gate.Shut(err) //mutant:gate-after-loss
+		k.log.Warn("lease lost, acquiring another worker ID", worker, "last_id", k.timeOf(last),
+			"error", err)
+		k.held, k.pieces = false, nil
+		k.outage.stops(k.now())
+		return
+	}
+	k.pieces = slices.DeleteFunc(k.pieces, lost) //mutant:lost-piece
+	k.remains, k.healAt = true, time.Now()
+	k.renewAt = k.healAt.Add(math.MaxInt64) // nothing is left to renew
+	k.outage.fails(err)
+	k.cfg.Gate.Explain(err)
+	k.log.Warn("lease lost, acquiring another worker ID; IDs are issued to the end of the window",
+		worker, "window_ends", k.timeOf(k.pieces[len(k.pieces)-1].NotAfter+1), "error", err)
 }
 
 // watch asks for early word of a lost lease, where the coordinator can give it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/remainder"
 )
 
 // turns is how often a renewal or release looks again after it found something changed.
@@ -143,8 +144,33 @@ func (h *holding) once(ctx context.Context,
 		h.g, h.known, h.extent, h.v = h.next, nil, nil, nil // an earlier attempt has come through
 		return false, nil
 	default:
-		return false, slot.Lost(h.g)
+		return false, h.lost()
 	}
+}
+
+// lost is the error of a grant that the slot does not name. A back end that forgets grants
+// nothing between a loss of writes and the floor of that loss. So where the loss took the grant
+// from the slot, the ticks of its windows below the floor stay the holder's, except those that
+// the slot still covers: they may be another holder's from before.
+//
+// The slot was read together with the namespace's record, or after it: nothing is granted below
+// the floor later.
+func (h *holding) lost() error {
+	meta, slot := h.v.Meta.Record, h.v.Slot.Record
+	err := slot.Lost(h.g)
+	switch {
+	case !h.set.Forgets: //mutant:remainder-forgets
+		return err
+	case h.known == nil || h.known.losses == h.v.losses: //mutant:remainder-no-loss
+		return err
+	case slot.Generation >= h.g.Generation: //mutant:remainder-generation
+		return err
+	case slot.Retired: //mutant:remainder-retired
+		return err
+	case meta.Closed(): //mutant:remainder-closed
+		return err
+	}
+	return &remainder.Error{After: slot.NotAfter, Until: meta.Floor, Lost: err}
 }
 
 // lookAgain reads what is stored.

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/remainder"
 )
 
 // process is a program with one coordinator and one clock. When it dies, another one takes
@@ -81,6 +82,7 @@ type actor struct {
 	asks            int         // the world's history when the last call began
 	when            int         // and when the call began that has returned g
 	pieces          []piece     // that it may stamp, in order
+	kept            []piece     // of a grant that was lost, which it may stamp
 	last            int64       // tick stamped
 	given           bool        // a release of g may have been sent
 	confirmed       time.Time   // when the last call began that has returned g
@@ -88,8 +90,14 @@ type actor struct {
 	asleep          bool        // it pauses, with its machine
 }
 
-// piece is a span (from, to] of ticks.
-type piece struct{ from, to int64 }
+// piece is a span (from, to] of ticks of a worker ID.
+type piece struct {
+	worker   int
+	from, to int64
+}
+
+// pieceOf is the window of a grant.
+func pieceOf(g coord.Grant) piece { return piece{g.WorkerID, g.NotBefore, g.NotAfter} }
 
 // rightClock is the time of the bubble.
 type rightClock struct{}
@@ -235,7 +243,9 @@ func (a *actor) acquire(ctx context.Context) {
 			return err
 		})
 		if err == nil {
-			a.g, a.when, a.pieces, a.given = g, a.asks, []piece{{g.NotBefore, g.NotAfter}}, false
+			a.g, a.when, a.given = g, a.asks, false
+			a.pieces = append(a.kept, pieceOf(g))
+			a.kept = nil
 			a.confirmed = a.began
 			a.noteLong(g)
 			a.w.say(fmt.Sprintf("%d has %v", a.id, g))
@@ -261,7 +271,7 @@ func (a *actor) extend(r coord.Grant) {
 	if n := len(a.pieces); r.NotBefore == a.g.NotBefore {
 		a.pieces[n-1].to = r.NotAfter
 	} else {
-		a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
+		a.pieces = append(a.pieces, pieceOf(r))
 	}
 	a.g, a.when, a.confirmed = r, a.asks, a.began
 }
@@ -298,9 +308,22 @@ func (a *actor) renew(ctx context.Context) {
 		a.noteLong(r)
 		a.w.Renewals++
 	case errors.Is(err, coord.ErrLeaseLost):
+		a.goOn(err)
 		a.g = coord.Grant{}
 	}
 	a.w.refused(a, err)
+}
+
+// goOn keeps the pieces of a lost grant that may still be used, until another one is acquired and
+// after that.
+func (a *actor) goOn(err error) {
+	a.kept = nil
+	for _, p := range a.pieces {
+		if p.worker == a.g.WorkerID && remainder.Usable(err, p.from, p.to) {
+			a.kept = append(a.kept, p)
+			a.w.Rests++
+		}
+	}
 }
 
 // release gives the worker ID back. If the answer is lost, the grant is not used any more.
@@ -372,7 +395,7 @@ func (a *actor) resume(ctx context.Context, tries int) {
 			if r.NotBefore == old.NotBefore {
 				a.pieces[len(a.pieces)-1].to = r.NotAfter
 			} else {
-				a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
+				a.pieces = append(a.pieces, pieceOf(r))
 			}
 			a.g, a.when, a.confirmed = r, a.asks, a.began
 			a.w.Resumed++
@@ -395,7 +418,7 @@ func (a *actor) stamp() {
 	for _, p := range a.pieces {
 		from, to := max(p.from, a.last), min(p.to, now)
 		if from < to {
-			a.w.ledger.stamp(a.w, a.id, a.g.WorkerID, from, to)
+			a.w.ledger.stamp(a.w, a.id, p.worker, from, to)
 			a.last = to
 		}
 	}

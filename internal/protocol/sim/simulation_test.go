@@ -54,6 +54,7 @@ type counts struct {
 	Plots    int64 // that were played to the end
 	Long     int64 // windows that are longer than maxHorizon
 	Far      int64 // floors by wrong clocks
+	Rests    int64 // pieces of lost grants that are used to their end
 }
 
 // add adds the counts of another run.
@@ -160,7 +161,7 @@ func TestSimulation(t *testing.T) {
 	}
 	t.Logf("%+v; all serve after %v at the latest", all.counts, all.slowest)
 	if !t.Failed() && min(all.Renewals, all.Resumed, all.Losses, all.Noticed, all.Heirs, all.Free,
-		all.Plots, all.Long) == 0 {
+		all.Plots, all.Long, all.Rests) == 0 {
 		t.Errorf("%+v: nothing was tested", all)
 	}
 }
