@@ -65,8 +65,8 @@
 // one. So a goroutine that was stalled in the middle of a call either finishes
 // under the worker ID that it began with, before the gate was closed, or begins
 // again under the new one. The new term begins above the last ID of the old one, so
-// that IDs stay in order, and that ID counts as stamped for rule 2; after a large step
-// of the clock backward it begins below.
+// that IDs stay in order, and that ID counts as stamped for rule 2. Only after a step of the
+// clock back by more than a second beyond L + R does it begin below.
 //
 // # When the coordinator is away
 //

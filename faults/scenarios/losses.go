@@ -78,8 +78,36 @@ func resumed(s *stage.Stage, began, ended int64, workers ...*worker.Worker) {
 		s.RecoveredIn(time.Duration(firstAfter(s, w, stood) - ended))
 	}
 	silent(s, stood, began+int64(maxHorizon(s)), workers...)
+	if slices.Contains(forgetful, s.Backend.Name) {
+		usedToTheEnd(s, began, ended, stood, workers...)
+	}
 	s.AwaitMore(issuedEach, workers...)
 	s.Uninterrupted(silence)
+}
+
+// usedToTheEnd fails the stage if a worker was without IDs for longer than it takes from the end of
+// its window to that of the quarantine: a holder whose grant was forgotten uses its window to the
+// end. By stood all windows have ended that were open at the loss.
+func usedToTheEnd(s *stage.Stage, began, ended, stood int64, workers ...*worker.Worker) {
+	most := time.Duration(ended-began) + maxHorizon(s) + 2*stage.SkewBound + stage.RenewalTime -
+		stage.Horizon + busyTime
+	for _, w := range workers {
+		last := int64(0)
+		for run := range s.Runs(w) {
+			if run.At <= stood {
+				last = max(last, run.At)
+			}
+		}
+		if last < began { // it has only started since
+			continue
+		}
+		gap := time.Duration(firstAfter(s, w, stood) - last)
+		s.Logf("process %d was without IDs for %v", w.PID(), gap)
+		if gap > most {
+			s.Errorf("process %d was without IDs for %v after a loss; at most %v is promised", w.PID(), gap,
+				most)
+		}
+	}
 }
 
 // raised waits until holders have raised the floor for a loss, as far as windows reach.

@@ -25,40 +25,47 @@ var allowed = map[string][]string{
 	"coord/follow": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
 	"coord/local": {
 		"clock", "coord", "internal/filesys", "internal/filelock",
-		"internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile", "internal/drivers",
-		"coord/driver", "internal/spelling",
+		"internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile",
+		"internal/drivers",
+		"coord/driver", "internal/spelling", "internal/remainder",
 	},
 	"coord/file": {
 		"clock", "coord", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
+		"internal/remainder",
 	},
 	"coord/static": {
 		"clock", "coord", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
+		"internal/remainder",
 	},
 	"core": {
-		"clock", "coord", "internal/keeper", "internal/logs", "internal/remainder", "internal/drivers",
-		"coord/driver", "internal/spelling",
+		"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
+		"coord/driver", "internal/spelling", "internal/remainder",
 	},
 	"core/coretest": {
-		"clock", "coord", "internal/keeper", "internal/logs", "internal/remainder", "core",
+		"clock", "coord", "internal/keeper", "internal/logs", "core",
 		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling",
+		"internal/remainder",
 	},
 	"internal/drivers":  nil,
 	"internal/filesys":  nil,
 	"internal/filelock": nil,
-	"internal/keeper":   {"clock", "coord", "internal/logs", "internal/drivers"},
-	"internal/lifetime": {"clock", "coord", "internal/logs", "internal/drivers"},
-	"internal/logs":     nil,
+	"internal/keeper": {
+		"clock", "coord", "internal/logs", "internal/drivers", "internal/remainder",
+	},
+	"internal/lifetime":  {"clock", "coord", "internal/logs", "internal/drivers"},
+	"internal/logs":      nil,
+	"internal/remainder": nil,
 	"internal/statefile": {
 		"clock", "coord", "internal/drivers", "internal/filelock",
 		"internal/filesys",
 	},
 	"internal/protocol": {
 		"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers",
-		"coord/driver", "internal/spelling",
+		"coord/driver", "internal/spelling", "internal/remainder",
 	},
 	"probe": nil,
 	"segment": {
@@ -73,6 +80,7 @@ var allowed = map[string][]string{
 		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
 		"internal/statefile", "internal/drivers", "coord/driver", "internal/spelling",
+		"internal/remainder",
 	},
 }
 
@@ -106,7 +114,8 @@ func TestConfigImports(t *testing.T) {
 		module + "coord/local", module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
 		module + "internal/keeper", module + "internal/logs", module + "internal/spelling",
-		module + "internal/statefile", module + "segment", "go.yaml.in/yaml/v3",
+		module + "internal/statefile", module + "internal/remainder", module + "segment",
+		"go.yaml.in/yaml/v3",
 	}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
@@ -146,8 +155,10 @@ func TestServiceImports(t *testing.T) {
 		"server": {
 			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
 			[]string{
-				"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth",
-				"connectrpc.com/grpcreflect", "golang.org/x/sync/semaphore", "golang.org/x/time/rate",
+				"google.golang.org/protobuf/", "connectrpc.com/connect",
+				"connectrpc.com/grpchealth",
+				"connectrpc.com/grpcreflect", "golang.org/x/sync/semaphore",
+				"golang.org/x/time/rate",
 			},
 		},
 	} {

@@ -10,13 +10,16 @@
 //
 //	acquire ──► open ──► renew, renew, ... ──► release
 //	   ▲          │            │
-//	   │          │            └─ lost: shut the gate, acquire with a new token
+//	   │          │            └─ lost: shut the gate or use the window to its end,
+//	   │          │               acquire with a new token
 //	   └──────────┴─ clock stepped back: acquire another worker ID, swap, release
 //
 // A renewal has three results, and only these. Extended: the window grows.
 // Unknown, which is any error that is not definite: the generator goes on inside
-// the window it has, and the keeper tries again soon, with jitter. Lost: somebody
-// else may have the worker ID; the gate is shut and the grant forgotten.
+// the window it has, and the keeper tries again soon, with jitter. Lost: another
+// holder may have the worker ID, and the gate is shut. A store that forgets may say that
+// the window stays the holder's all the same: see package remainder. Then the generator
+// goes on to its end, and the next grant is held back like a piece.
 //
 // # Pieces
 //
@@ -73,7 +76,9 @@
 //
 // # A clock that stepped back
 //
-// Only a worker ID whose window is open at the new time helps. One that opens later is
+// After a step of up to a second beyond the tolerance the keeper waits for the clock,
+// because an ID of another worker ID could be smaller than the last one. After a larger step
+// only a worker ID whose window is open at the new time helps. One that opens later is
 // given back, and the keeper asks again after pauses that grow to the TTL, because the
 // coordinator may have nothing better for a long time.
 //

@@ -183,7 +183,9 @@ func TestLateRenewalDoesNotExtendALostGrant(t *testing.T) {
 		r.fake.Fail(coordtest.Acquire, coordtest.ErrUnreachable, coordtest.Forever)
 		r.fake.DelayReplies(coordtest.Renew, 4*time.Second, 1)
 		before := r.fake.Count(coordtest.Renew)
-		within(t, every, "a renewal is sent", func() bool { return r.fake.Count(coordtest.Renew) > before })
+		within(t, every, "a renewal is sent", func() bool {
+			return r.fake.Count(coordtest.Renew) > before
+		})
 		old := r.gate.at()
 		floor := r.now() + horizon.Milliseconds() + 1000
 		r.forget(floor, old.from, floor)

@@ -15,6 +15,7 @@ import (
 // conditions.
 func TestRemainder(t *testing.T) {
 	one := coord.Range{Count: 1}
+	deleted := func(_ testing.TB, server *memstore.Server, _ *protocol.Coordinator) { server.Delete() }
 	for name, tt := range map[string]struct {
 		remembers bool // the back end does not forget
 		lose      func(tb testing.TB, server *memstore.Server, other *protocol.Coordinator)
@@ -22,12 +23,10 @@ func TestRemainder(t *testing.T) {
 		allowed   bool
 	}{
 		"all was lost": {
-			lose:    func(_ testing.TB, server *memstore.Server, _ *protocol.Coordinator) { server.Delete() },
-			allowed: true,
+			lose: deleted, allowed: true,
 		},
 		"the back end does not forget": {
-			remembers: true,
-			lose:      func(_ testing.TB, server *memstore.Server, _ *protocol.Coordinator) { server.Delete() },
+			remembers: true, lose: deleted,
 		},
 		"the process did not know the grant": {
 			noHandle: true,
