@@ -75,10 +75,21 @@ type Request struct {
 	// OpenBy is the tick by which the window should open. It is a preference: if
 	// no worker ID can meet it, the one that opens first is granted.
 	OpenBy int64
+	// MustOpen makes OpenBy a condition: if no worker ID can meet it, the error is
+	// [ErrNoWorkerID], or [ErrQuarantined] if the floor lies above it, and nothing is written.
+	MustOpen bool
 	// Ahead is how many ticks past its clock a holder may stamp: lead plus rollback
 	// tolerance. A driver that remembers nothing keeps that distance from a
 	// predecessor which it cannot know.
 	Ahead int64
+}
+
+// Waiter is implemented by coordinators whose back end reports released worker IDs.
+type Waiter interface {
+	// AwaitFree blocks until a worker ID that req asks for may be free, and returns true. It
+	// returns false if ctx ends before, or immediately if the back end cannot report it. True is
+	// a hint, which may be wrong. The caller's last Acquire with req.Token found all of them held.
+	AwaitFree(ctx context.Context, req Request) bool
 }
 
 // Notifier is implemented by coordinators that can learn of a lost lease before

@@ -55,7 +55,8 @@
 //  5. A worker ID is given away only when its lease is over or was released.
 //     Picking one does not scan all of them; it prefers a worker ID whose
 //     NotBefore would be at or below Request.OpenBy, and takes the identity's last
-//     worker ID as its first candidate, never as a grant.
+//     worker ID as its first candidate, never as a grant. With Request.MustOpen it grants
+//     no other one, and writes nothing if there is none.
 //  6. Renew succeeds only if token and generation both are those stored. It stores
 //     max(stored NotAfter, NotAfter of the grant passed, wanted) and returns that as
 //     NotAfter. Two renewals of one grant may be under way at once.

@@ -17,6 +17,8 @@ type FakeConfig struct {
 	Workers int
 	// Rules are what the clients say of lease times.
 	Rules coord.LeaseRules
+	// Mute has AwaitFree return at once, as where a back end does not report released worker IDs.
+	Mute bool
 }
 
 // fakeName is the name of its namespace, in errors.
@@ -39,11 +41,15 @@ type Fake struct {
 	calls  []*Call
 	// watchers are the channels of Lost, by token.
 	watchers map[string]chan struct{}
+	freed    chan struct{} // closed when a worker ID is released, or its lease is ended by a test
 }
 
 // NewFake returns an empty back end.
 func NewFake(cfg FakeConfig) *Fake {
-	return &Fake{cfg: cfg, slots: map[int]*slot{}, watchers: map[string]chan struct{}{}}
+	return &Fake{
+		cfg: cfg, slots: map[int]*slot{}, watchers: map[string]chan struct{}{},
+		freed: make(chan struct{}),
+	}
 }
 
 // Client returns a new participant of the back end.
@@ -52,7 +58,8 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Resumer], [coord.Notifier] and [coord.Describer] and is safe for concurrent use.
+// [coord.Resumer], [coord.Notifier], [coord.Waiter] and [coord.Describer] and is safe for concurrent
+// use.
 type FakeClient struct {
 	fake *Fake
 	once sync.Once
@@ -63,6 +70,7 @@ var (
 	_ coord.Coordinator = (*FakeClient)(nil)
 	_ coord.Resumer     = (*FakeClient)(nil)
 	_ coord.Notifier    = (*FakeClient)(nil)
+	_ coord.Waiter      = (*FakeClient)(nil)
 	_ coord.Describer   = (*FakeClient)(nil)
 )
 
@@ -108,6 +116,24 @@ func (c *FakeClient) Lost(g coord.Grant) <-chan struct{} {
 		f.watchers[g.Token] = make(chan struct{})
 	}
 	return f.watchers[g.Token]
+}
+
+// AwaitFree implements [coord.Waiter]. A lease that merely runs out is not reported.
+func (c *FakeClient) AwaitFree(ctx context.Context, _ coord.Request) bool {
+	f := c.fake
+	f.mu.Lock()
+	freed := f.freed
+	f.mu.Unlock()
+	if f.cfg.Mute {
+		return false
+	}
+	select {
+	case <-freed:
+		return true
+	case <-c.done:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // Describe implements [coord.Describer].

@@ -88,6 +88,7 @@ func (f *Fake) Expire(worker int) {
 	sl := f.slot(worker)
 	sl.leaseEnd = min(sl.leaseEnd, time.Now().UnixMicro())
 	f.notifyLost(sl.Token)
+	f.notifyFreed()
 }
 
 // Steal gives a worker ID to somebody else, by the rules, as if its lease had
@@ -110,6 +111,12 @@ func (f *Fake) Steal(worker int) coord.Grant {
 	g := f.give(worker, req)
 	sl.leaseEnd = math.MaxInt64
 	return g
+}
+
+// notifyFreed ends the calls of AwaitFree. The lock is held.
+func (f *Fake) notifyFreed() {
+	close(f.freed)
+	f.freed = make(chan struct{})
 }
 
 // notifyLost closes the channel of Lost for token. The lock is held.

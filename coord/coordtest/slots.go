@@ -117,7 +117,14 @@ func (f *Fake) choose(req coord.Request) (int, error) {
 			best, least = id, rank
 		}
 	}
-	if best >= 0 {
+	switch late := best >= 0 && least[0] == 1; {
+	case late && req.MustOpen && f.floor > req.OpenBy:
+		return 0, &coord.QuarantinedError{
+			Namespace: fakeName, Until: time.UnixMicro(req.Scale.Micro(f.floor + 1)),
+		}
+	case late && req.MustOpen:
+		soonest = req.Scale.Micro(least[1] + 1)
+	case best >= 0:
 		return best, nil
 	}
 	if soonest != math.MaxInt64 {
@@ -174,5 +181,6 @@ func (f *Fake) release(g coord.Grant, last int64) error {
 	f.uses++
 	sl.NotAfter = min(sl.NotAfter, max(last, sl.NotBefore))
 	sl.Token, sl.req.Holder, sl.leaseEnd, sl.used = "", "", 0, f.uses
+	f.notifyFreed()
 	return nil
 }

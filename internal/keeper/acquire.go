@@ -50,7 +50,7 @@ func (k *Keeper) reacquire() {
 	k.notAcquired(err)
 	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
-	sleep(k.ctx, k.retries.next())
+	k.rest(k.ctx, k.waiting.after(err, k.wallNow()), k.request(k.now(), k.cfg.Request.Identity), err)
 }
 
 // acquired is the result of a call of Acquire.
@@ -59,6 +59,8 @@ type acquired struct {
 	g    coord.Grant
 	err  error
 	took time.Duration
+	// called is false if the keeper stopped before it made the call.
+	called bool
 }
 
 // request is what an acquisition at tick now asks for. One whose outcome is unknown is
@@ -70,7 +72,16 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 	}
 	req := k.cfg.Request
 	req.Token, req.Identity = k.token, identity
+	return k.timed(req, now)
+}
+
+// timed returns a request as of tick now. A window that must open may open within what the clock is
+// allowed to be behind.
+func (k *Keeper) timed(req coord.Request, now int64) coord.Request {
 	req.Now, req.Until, req.OpenBy = now, k.until(now), now
+	if req.MustOpen {
+		req.OpenBy += k.cfg.Limit
+	}
 	return req
 }
 
@@ -79,8 +90,8 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)) acquired {
 	d := k.acquisitions
 	a, err := Ask(ctx, &d, onRetry, func(ctx context.Context) (acquired, error) {
-		began, now, req := time.Now(), k.now(), req
-		req.Now, req.Until, req.OpenBy = now, k.until(now), now
+		began := time.Now()
+		req := k.timed(req, k.now())
 		g, err := k.cfg.Coordinator.Acquire(ctx, req)
 		took, worker := time.Since(began), noWorker
 		if err == nil {
@@ -92,19 +103,25 @@ func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)
 	if err != nil {
 		a = acquired{req: req, err: err}
 	}
+	a.called = true
 	return a
 }
 
-// conclude returns the outcome of an acquisition; everything definite ends its token.
+// conclude returns the outcome of an acquisition. Everything definite ends its token, unless the
+// keeper only waits for a worker ID.
 func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 	err := a.err
 	if err == nil {
 		k.acquisitions.met(a.took)
 		err = checkGrant(a.g, a.req)
 	}
-	//mutant:token-after-a-grant
-	if err == nil || coord.Permanent(err) { //mutant:token-new
-		k.token = ""
+	if err != nil && !coord.Permanent(err) {
+		k.pending = k.pending || a.called
+		return a.g, err
+	}
+	k.pending = false
+	if !waits(err) { //mutant:token-after-a-grant
+		k.token = "" //mutant:token-new
 	}
 	return a.g, err
 }
@@ -149,6 +166,7 @@ func (k *Keeper) keep(g coord.Grant) {
 	// acquisition has several round trips with some back ends.
 	k.replies.wait = max(k.replies.wait, min(k.acquisitions.took, k.replies.ttl))
 	k.retries.reset()
+	k.waiting.reset()
 	k.outage.settled()
 	k.told, k.giveUp, k.bound = false, time.Time{}, time.Time{}
 	k.cfg.Gate.Explain(nil)

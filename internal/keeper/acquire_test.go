@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 )
 
@@ -46,6 +47,7 @@ func TestTokenIsNewAfterADefiniteEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.fake.Steal(0)
+		r.fake.Fail(coordtest.Acquire, coord.ErrInvalid, coordtest.Forever)
 		pass(5 * time.Second)
 		seen := map[string]bool{}
 		for _, c := range r.fake.CallsOf(coordtest.Acquire) {

@@ -1,85 +1,119 @@
 package keeper
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
-// changeWorker begins to lease another worker ID next to the one in use: one whose window is open
-// at the new time after a large step of the clock backward, or any after a loss. The loop goes on
-// meanwhile.
-func (k *Keeper) changeWorker() {
-	ctx, cancel := k.attempt(k.acquisitions.ttl)
-	identity := "" // after a step back, the identity's own worker ID is the one that does not help
-	if k.remains {
-		identity = k.cfg.Request.Identity
+// seeking is an acquisition next to the worker ID in use.
+type seeking struct {
+	cut  context.CancelFunc // ends it
+	wake context.CancelFunc // ends the pause before it; there is no call then
+}
+
+// errNotSought is the result of an acquisition that was called off before its call.
+var errNotSought = errors.New("no other worker ID is needed any more")
+
+// latestOpening is how far ahead a window may open that is waited for.
+const latestOpening = time.Second
+
+// wantsAnother reports whether the keeper needs another worker ID next to the one in use: the grant
+// was lost, the clock stepped back far, or its window opens later.
+func (k *Keeper) wantsAnother() bool { return k.remains || k.farBehind() || k.opensLate() }
+
+// opensLate reports whether the only window opens so late that another worker ID may serve sooner.
+func (k *Keeper) opensLate() bool {
+	late := k.cfg.Request.Scale.TicksUp(latestOpening.Microseconds())
+	return len(k.pieces) == 1 && k.pieces[0].NotBefore-k.now() > late //mutant:opens-late
+}
+
+// seek begins to acquire another worker ID next to the one in use, after a pause because the last
+// attempt failed with why. Unless the grant was lost, it takes one whose window is open. The loop
+// goes on meanwhile.
+func (k *Keeper) seek(pause time.Duration, why error) {
+	identity := k.cfg.Request.Identity
+	if k.farBehind() {
+		identity = "" // its own worker ID is the one that does not help
 	}
 	req := k.request(k.now(), identity)
-	k.healing = cancel
+	req.MustOpen = !k.remains
+	ctx, cut := k.attempt(pause + k.acquisitions.ttl)
+	rest, wake := context.WithCancel(k.ctx)
+	k.seeking = &seeking{cut, wake}
 	k.background.Go(func() {
-		defer cancel()
-		k.healings <- k.ask(ctx, req, nil)
+		defer cut()
+		defer wake()
+		if why != nil {
+			k.rest(rest, pause, req, why)
+		}
+		if rest.Err() != nil || ctx.Err() != nil {
+			k.sought <- acquired{req: req, err: errNotSought}
+			return
+		}
+		k.sought <- k.ask(ctx, req, nil)
 	})
 }
 
-// healWith moves the generator to the worker ID that changeWorker has leased, and gives the old
-// one back. If there is none, the old one stays: it serves again when the clock has
-// caught up.
-func (k *Keeper) healWith(a acquired) {
-	k.healing = nil
+// found acts on the result of seek. If there is no other worker ID, the one in use stays: it serves
+// again when the clock has caught up, or when its window opens.
+func (k *Keeper) found(a acquired) {
+	k.seeking = nil
+	if errors.Is(a.err, errNotSought) {
+		return
+	}
 	g, err := k.conclude(a)
 	switch {
-	case k.remains && err != nil:
-		k.notAcquired(err)
-		k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
-		k.healAt = time.Now().Add(k.retries.next())
+	case err != nil:
+		k.notFound(err)
 	case k.remains:
 		k.follow(g)
-	case err != nil:
-		if k.heals.pause == 0 {
-			k.log.Warn("the clock stepped back and no other worker ID is to be had, waiting for the clock",
-				"worker_id", k.grant.WorkerID, "error", err)
-		}
-		k.healAt = time.Now().Add(k.heals.next())
-	case !k.farBehind(): //mutant:caught-up-meanwhile
-		k.healAt = time.Now().Add(k.heals.next())
+	case !k.wantsAnother(): //mutant:caught-up-meanwhile
 		k.tidy(g, g.NotBefore, false) // nothing was stamped under it
 	case g.NotBefore-k.now() > k.cfg.Limit: //mutant:heal-opens-later
-		k.postpone(g)
+		k.tidy(g, g.NotBefore, true) // a driver that does not know MustOpen
+		k.seekAgain(coord.ErrNoWorkerID)
 	default:
 		k.change(g, a.req.Now)
 	}
 }
 
-// healInVain ends an attempt to heal that is under way: there is nothing to heal any
-// more. Its token is kept if its outcome is unknown, so that the next acquisition finds
-// what it got.
-func (k *Keeper) healInVain() {
-	if k.healing == nil {
-		return
+// notFound says why there is no other worker ID, and seeks on.
+func (k *Keeper) notFound(err error) {
+	switch {
+	case k.remains:
+		k.notAcquired(err)
+		k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
+	case k.farBehind() && !k.soughtInVain:
+		k.log.Warn("the clock stepped back and no other worker ID is usable, waiting for the clock",
+			"worker_id", k.grant.WorkerID, "error", err)
 	}
-	k.healing()
-	k.healing = nil
-	if g, err := k.conclude(<-k.healings); err == nil {
-		k.tidy(g, g.NotBefore, false)
+	k.soughtInVain = true
+	if k.wantsAnother() {
+		k.seekAgain(err)
 	}
 }
 
-// postpone gives back a worker ID whose window opens in the future, which helps no
-// more than the one that is held. Who is asked for another one soon may grant the
-// same one, so the pauses grow, but not past the time at which it would help.
-func (k *Keeper) postpone(g coord.Grant) {
-	opens := k.timeOf(g.NotBefore - k.cfg.Limit)
-	first := k.unopened.pause == 0
-	if first {
-		k.log.Warn("the clock stepped back and the window of the other worker ID that is to be had "+
-			"opens later, looking for a better one",
-			"worker_id", k.grant.WorkerID, "other_worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
+// seekAgain seeks after a pause. If a floor keeps all windows shut, no other worker ID serves sooner,
+// and the pauses are as long as while every one is held.
+func (k *Keeper) seekAgain(err error) {
+	if !k.remains && errors.Is(err, coord.ErrQuarantined) {
+		err = coord.ErrNoWorkerID
 	}
-	k.healAt = earlier(time.Now().Add(k.unopened.next()), time.Now().Add(opens.Sub(k.timeOf(k.now()))))
-	k.tidy(g, g.NotBefore, !first) // nothing was stamped under it
+	k.seek(k.waiting.after(err, k.wallNow()), err)
+}
+
+// callOff ends seek, because no other worker ID is needed any more. A call that is under way ends by
+// itself, so that nothing stays leased that nobody uses.
+func (k *Keeper) callOff() {
+	k.soughtInVain = false
+	if k.seeking != nil {
+		k.seeking.wake()
+		k.waiting.reset()
+	}
 }
 
 // follow keeps g from now on. Its window comes into use when that of the lost grant has ended.
@@ -91,24 +125,17 @@ func (k *Keeper) follow(g coord.Grant) {
 		k.timeOf(g.NotAfter+1))
 }
 
-// change moves the generator from the grant it has to g.
+// change moves the generator from the grant it has to g, and releases the old one.
 func (k *Keeper) change(g coord.Grant, asked int64) {
-	old := k.grant
-	last, ok := k.cfg.Gate.Swap(Term{Grant: g, SteppedBack: true})
+	old, steppedBack := k.grant, k.farBehind()
+	last, ok := k.cfg.Gate.Swap(Term{Grant: g, SteppedBack: steppedBack})
 	if !ok {
 		k.result = k.giveBack(g, g.NotBefore, k.replies)
 		k.logRelease(g, k.result)
 		return
 	}
 	k.adopt(g, asked)
-	k.healed()
-	k.log.Info("the clock stepped back, going on with another worker ID", "old_worker_id",
-		old.WorkerID, "worker_id", g.WorkerID)
+	k.log.Info("continuing with another worker ID", "old_worker_id", old.WorkerID, "worker_id",
+		g.WorkerID, "clock_stepped_back", steppedBack)
 	k.tidy(old, last, false)
-}
-
-// healed notes that the clock is no longer behind the term in use.
-func (k *Keeper) healed() {
-	k.heals.reset()
-	k.unopened.reset()
 }

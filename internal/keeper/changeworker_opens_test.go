@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 // used makes the stored window of a worker ID end some time from now, and leaves the
@@ -54,8 +55,9 @@ func TestWorkerIDThatDoesNotHealIsAskedForLessAndLess(t *testing.T) {
 		r.clock.Step(-10 * time.Minute)
 		pass(9 * time.Minute)
 		r.made(coordtest.Acquire, 1, 30, 100)
-		r.logged(`level=WARN, msg="the clock stepped back and the window of the other worker ID that `+
-			`is to be had opens later, worker_id=0, other_worker_id=1`, "worker ID released")
+		r.made(coordtest.Release, 0, 0, 0)
+		r.logged(`level=WARN, msg="the clock stepped back and no other worker ID is usable, waiting for ` +
+			`the clock", worker_id=0`)
 		pass(2 * time.Minute) // the clock has caught up
 		r.holds(1, 0)
 		r.stamps(0)
@@ -71,7 +73,7 @@ func TestWorkerIDThatOpensSoonHealsWhenItOpens(t *testing.T) {
 		r.stampFor(10 * time.Minute)
 		r.clock.Step(-10*time.Minute + 40*time.Second)
 		opens := time.Duration(r.fake.Slot(1).NotAfter-r.now()) * time.Millisecond
-		if took := r.stamps(opens + 10*time.Millisecond); took < opens {
+		if took := r.stamps(opens + time.Second); took < opens {
 			t.Errorf("the window opened after %v, and an ID was stamped after %v", opens, took)
 		}
 	})
@@ -152,5 +154,46 @@ func TestLossWhileHealingLeaksNothing(t *testing.T) {
 			c[1].Request.Token != c[2].Request.Token {
 			t.Errorf("%d acquisitions, want the second one's token again in the third", len(c))
 		}
+	})
+}
+
+// A keeper that got a worker ID whose window opens much later takes a better one as soon as it is
+// free, and keeps its identity.
+func TestWorkerIDThatOpensMuchLaterIsLeftForABetterOne(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 2, func(c *keeper.Config) { c.Request.Identity = "host-1" })
+		r.used(0, 95*time.Second)
+		r.fake.Expire(0)
+		better := r.fake.Steal(1)
+		r.start()
+		r.holds(1, 0, 1)
+		pass(40 * time.Second)
+		r.made(coordtest.Acquire, 1, 3, 10)
+		r.made(coordtest.Release, 0, 0, 0)
+		if err := r.fake.Client().Release(t.Context(), better, r.now()); err != nil {
+			t.Fatal(err)
+		}
+		r.stamps(2 * time.Second)
+		r.holds(2, 1)
+		got := r.gate.at()
+		last := r.fake.CallsOf(coordtest.Acquire)
+		if got.SteppedBack || last[len(last)-1].Request.Identity != "host-1" {
+			t.Errorf("the term is %+v, of request %+v", got, last[len(last)-1].Request)
+		}
+		r.serves(time.Minute)
+	})
+}
+
+// Where a floor keeps every window shut, no other worker ID is looked for more often than while all
+// are held, and none is leased beside the first.
+func TestFloorIsNoReasonToChangeTheWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 4)
+		r.fake.RaiseFloor(r.now() + time.Minute.Milliseconds())
+		r.start()
+		pass(59 * time.Second)
+		r.made(coordtest.Acquire, 1, 0, 10)
+		r.stamps(2 * time.Second)
+		r.holds(1, r.gate.at().Grant.WorkerID)
 	})
 }

@@ -94,6 +94,9 @@ type scripted struct {
 }
 
 func (s *scripted) Acquire(_ context.Context, req coord.Request) (coord.Grant, error) {
+	if req.MustOpen {
+		return coord.Grant{}, coord.ErrNoWorkerID // there is one
+	}
 	return coord.Grant{Token: req.Token, Generation: 1, NotAfter: s.end}, nil
 }
 

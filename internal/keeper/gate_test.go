@@ -128,6 +128,7 @@ type gate struct {
 	// Guarded by the ledger's lock.
 	term    *term
 	mine    []*term
+	carried int64 // the last tick stamped by the terms before
 	shuts   []shutting
 	why     error // of Explain
 	whys    int   // calls of Explain with an error
@@ -149,9 +150,13 @@ func (g *gate) Swap(t keeper.Term) (last int64, ok bool) {
 	from := t.Grant.NotBefore
 	if g.term != nil {
 		last = g.shutTerm()
-		if !t.SteppedBack {
-			from = max(from, last)
+		if g.term.stamped {
+			g.carried = last
 		}
+		if t.SteppedBack {
+			g.carried = 0
+		}
+		from = max(from, g.carried)
 	}
 	if g.closing {
 		if g.refused++; g.refused > 1000 {

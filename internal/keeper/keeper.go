@@ -81,17 +81,16 @@ type Keeper struct {
 	// What follows belongs to the loop.
 	held     bool
 	remains  bool          // the grant was lost, and its windows are used to their end
-	token    string        // of an acquisition whose outcome is unknown; empty: none
+	token    string        // of the acquisition; empty: none, or its outcome is known
+	pending  bool          // it may have leased a worker ID
 	grant    coord.Grant   // as the last renewal returned it
 	pieces   []coord.Grant // the piece in use, then those held back; empty if not held
 	openedAt int64         // the clock when the term in use was asked for or published
 	lost     <-chan struct{}
 	renewAt  time.Time // when to renew, by the machine's monotonic clock
 	urgedAt  time.Time // when it renewed ahead of time
-	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
-	heals    backoff   // between failed attempts to heal
-	unopened backoff   // between worker IDs that do not heal, because they open in the future
+	waiting  waiting   // between failed acquisitions
 	outage   outage    // why the window does not grow, as far as the log has it
 	without  time.Time // since when there has been no worker ID
 	told     bool      // the log says that one is waited for
@@ -104,8 +103,9 @@ type Keeper struct {
 	answers      chan reply     // to those
 	unanswered   bool           // the last renewal that was begun has no reply yet
 	renewing     atomic.Int64   // calls of Renew that have not returned, those that were given up too
-	healing      func()         // ends an attempt to heal that is under way; nil: none is
-	healings     chan acquired  // the result of that
+	seeking      *seeking       // an acquisition next to the worker ID in use; nil: none is under way
+	sought       chan acquired  // the result of that
+	soughtInVain bool           // it failed since another worker ID is needed
 	background   sync.WaitGroup // calls that the loop does not wait for
 }
 
@@ -116,13 +116,12 @@ func New(cfg Config) *Keeper {
 	}
 	k := &Keeper{
 		cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
-		healings: make(chan acquired, 1),
+		sought: make(chan acquired, 1),
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
-	k.heals = newBackoff(cfg.Lease.RenewEvery)
-	k.unopened = backoff{least: firstSpread, most: max(cfg.Lease.TTL, firstSpread)}
+	k.waiting = newWaiting(cfg.Lease.RenewEvery)
 	k.replies = RenewDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
 	k.acquisitions = acquireDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
 	return k

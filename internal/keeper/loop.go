@@ -23,7 +23,7 @@ func (k *Keeper) loop() {
 	ended := k.announceEnd()
 	for k.ctx.Err() == nil {
 		if !k.held {
-			k.healInVain()
+			k.cutSeek()
 			k.reacquire()
 			continue
 		}
@@ -39,12 +39,14 @@ func (k *Keeper) loop() {
 
 // await waits for the next thing to do, and does it.
 func (k *Keeper) await(poked *time.Time) {
+	if !k.wantsAnother() {
+		k.callOff()
+	} else if k.seeking == nil {
+		k.seek(0, nil)
+	}
 	pokes, wake := k.poke, k.renewAt
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
-	}
-	if k.healing == nil && k.wantsAnother() {
-		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
 	defer timer.Stop()
@@ -56,8 +58,8 @@ func (k *Keeper) await(poked *time.Time) {
 		return
 	case a := <-k.answers:
 		k.answered(a)
-	case a := <-k.healings:
-		k.healWith(a)
+	case a := <-k.sought:
+		k.found(a)
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
@@ -94,19 +96,10 @@ func (k *Keeper) look() {
 	if k.held {
 		for k.nextPiece() {
 		}
-		switch {
-		case !k.wantsAnother():
-			k.healed()
-		case k.healing == nil && !time.Now().Before(k.healAt):
-			k.changeWorker()
-		}
 		k.tellService()
 	}
 	k.cfg.Gate.Notice()
 }
-
-// wantsAnother reports whether the keeper needs another worker ID next to the one in use.
-func (k *Keeper) wantsAnother() bool { return k.remains || k.farBehind() }
 
 // ended tells whether the window in use lies in the past and nothing follows it.
 func (k *Keeper) ended(now int64) bool {

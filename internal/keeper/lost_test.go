@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,16 +40,53 @@ func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
 	})
 }
 
-func TestLostWorkerIDIsAskedForAtMostASecondApart(t *testing.T) {
+// While every worker ID is held, a keeper asks less and less often, with one token, and at once when
+// it hears that one was released.
+func TestHeldWorkerIDsAreAskedForLessAndLess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
-		r.fake.Steal(0)
+		thief := r.fake.Steal(0)
 		pass(time.Minute)
-		r.paced(coordtest.Acquire, 1, 50, time.Second)
+		calls := r.calls(coordtest.Acquire, 1)
+		if n := len(calls); n < 6 || n > 12 || calls[0].Request.Token != calls[n-1].Request.Token {
+			t.Errorf("%d attempts in a minute, want 6 to 12 with one token", n)
+		}
+		if gaps := gapsOf(calls); gaps[0] > 2*time.Second || slices.Max(gaps) > 15*time.Second {
+			t.Errorf("the pauses were %v", gaps)
+		}
 		const want = `no worker ID: coord: no free worker ID in namespace "fake": 1 of 1 are held`
 		if why := r.gate.reason(); why == nil || !strings.HasPrefix(why.Error(), want) {
 			t.Errorf("the reason is %q, want %q and more", why, want)
 		}
+		if err := r.fake.Client().Release(t.Context(), thief, r.now()); err != nil {
+			t.Fatal(err)
+		}
+		r.stamps(time.Second)
+	})
+}
+
+// Where nothing reports that a worker ID was released, one pause passes at most, and where the end
+// of a lease is known, nobody waits for longer than that.
+func TestHeldWorkerIDsWithoutWordOfARelease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := coordtest.NewFake(coordtest.FakeConfig{Workers: 1, Mute: true})
+		led := newLedger(t, f)
+		dead := join(t, f, led)
+		dead.start()
+		r := join(t, f, led)
+		r.Begin()
+		pass(time.Minute)
+		_ = dead.line.Close() // and it is never heard of again
+		within(t, ttl+time.Second, "the lease has ended", func() bool { return r.gate.published() == 1 })
+		r.stop()
+		thief := f.Steal(0)
+		other := join(t, f, led)
+		other.Begin()
+		pass(time.Minute)
+		if err := f.Client().Release(t.Context(), thief, other.now()); err != nil {
+			t.Fatal(err)
+		}
+		other.stamps(16 * time.Second)
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 // finish gives the worker ID back at the end of the loop.
 func (k *Keeper) finish() {
 	defer k.background.Wait()
-	k.awaitHealing()
-	if k.token != "" && k.hurry.Err() != nil { //mutant:cut-off-said
+	k.awaitSeek()
+	if k.pending && k.hurry.Err() != nil { //mutant:cut-off-said
 		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
 	//mutant:start-closed
@@ -36,15 +36,29 @@ func cutOff(why error) error {
 		"lease ends: %w", why)
 }
 
-// awaitHealing gives back what an attempt to heal has leased. It is not cut off: that
-// would leave a worker ID leased which nobody uses.
-func (k *Keeper) awaitHealing() {
-	if k.healing == nil {
+// awaitSeek releases another worker ID that is being acquired. The call is not cut off: that would
+// leave a worker ID leased which nobody uses.
+func (k *Keeper) awaitSeek() {
+	if k.seeking == nil {
 		return
 	}
-	if g, err := k.conclude(<-k.healings); err == nil {
+	if g, err := k.conclude(<-k.sought); err == nil {
 		k.result = k.giveBack(g, g.NotBefore, k.replies)
 		k.logRelease(g, k.result)
+	}
+}
+
+// cutSeek ends the acquisition of another worker ID, because nothing is held any more. Its token is
+// kept if its outcome is unknown, so that the next acquisition finds what it got.
+func (k *Keeper) cutSeek() {
+	if k.seeking == nil {
+		return
+	}
+	k.seeking.wake()
+	k.seeking.cut()
+	k.seeking = nil
+	if g, err := k.conclude(<-k.sought); err == nil {
+		k.tidy(g, g.NotBefore, false)
 	}
 }
 

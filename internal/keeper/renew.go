@@ -232,8 +232,8 @@ func (k *Keeper) lose(err error) {
 		return
 	}
 	k.pieces = slices.DeleteFunc(k.pieces, lost) //mutant:lost-piece
-	k.remains, k.healAt = true, time.Now()
-	k.renewAt = k.healAt.Add(math.MaxInt64) // nothing is left to renew
+	k.remains = true
+	k.renewAt = k.without.Add(math.MaxInt64) // nothing is left to renew
 	k.outage.fails(err)
 	k.cfg.Gate.Explain(err)
 	k.log.Warn("lease lost, acquiring another worker ID; IDs are issued to the end of the window",

@@ -5,23 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
-const (
-	// grace is how much longer than a lease a start goes on: back ends end leases late.
-	grace = 5 * time.Second
-	// lookPause is the mean pause between two attempts while every worker ID is held, and
-	// lookPauseEach what it is for each of these, up to longestLook: an attempt reads them all, and
-	// as many may wait as hold one.
-	lookPause     = time.Second
-	lookPauseEach = 5 * time.Millisecond
-	longestLook   = 5 * time.Second
-)
+// grace is how much longer than a lease a start goes on: back ends end leases late.
+const grace = 5 * time.Second
 
 // Begin starts the loop at once, which acquires a worker ID and keeps it. It goes on
 // trying until there is one or the keeper is stopped, whatever the error is: what is
@@ -37,8 +27,8 @@ func (k *Keeper) Begin() {
 //
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
-// has said when it ends. If every worker ID is held, Start asks again every second, or every 5 s
-// where a thousand are, for the start timeout, because a holder may give its own back, or be dead.
+// has said when it ends. If every worker ID is held, Start asks again for the start timeout, less
+// and less often, because a holder may release its own, or be dead.
 // A clock that differs from those of holders who may be dead is tried again until their leases have
 // ended. Where no start timeout is set, leases that end later are waited for as well.
 //
@@ -49,8 +39,6 @@ func (k *Keeper) Start(ctx context.Context) error {
 	k.bound, _ = ctx.Deadline()
 	s := start{k: k}
 	s.extend()
-	s.retry = backoff{least: firstSpread, most: max(min(k.cfg.Lease.RenewEvery, longestPause),
-		shortestPause)}
 	for {
 		if k.ctx.Err() != nil {
 			return errStopped
@@ -75,7 +63,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second),
 				s.why(err))
 		}
-		sleep(ctx, pause)
+		k.rest(ctx, pause, k.request(k.now(), k.cfg.Request.Identity), err)
 		if ctx.Err() != nil {
 			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), s.why(err))
 		}
@@ -87,7 +75,6 @@ func (k *Keeper) Start(ctx context.Context) error {
 // meanwhile.
 type start struct {
 	k      *Keeper
-	retry  backoff
 	giveUp time.Time // when transient errors are not tried again
 	// How long a free worker ID and the end of a clock skew are waited for; zero: neither
 	// was lacking yet.
@@ -141,11 +128,12 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	}
 	full, isFull := errors.AsType[*coord.NoWorkerIDError](err)
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
+	pause = s.k.waiting.after(err, s.k.wallNow())
 	switch {
 	case isFull:
 		s.full = full
 		goesOn = s.mayEnd(full) //mutant:held-waited-for
-		return lookPauseOf(full, s.held), goesOn
+		return min(pause, max(time.Until(s.held), 0)), goesOn
 	case coord.Permanent(err):
 		return 0, false
 	case isSkew:
@@ -154,27 +142,14 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 			s.k.giveUp = s.skewed
 		}
 		goesOn = time.Now().Before(s.skewed) //mutant:start-clock
-		if s.full != nil {                   // many may wait for the leases of dead holders
-			return lookPauseOf(s.full, s.skewed), goesOn
-		}
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
 		goesOn = true
 	default:
 		left := time.Until(later(s.giveUp, s.held))
-		return min(s.retry.spread(), max(left, 0)), left > 0
+		return min(pause, max(left, 0)), left > 0
 	}
-	return s.retry.spread(), goesOn
-}
-
-// lookPauseOf returns how long to wait until the next attempt, of which there is one at the end.
-func lookPauseOf(full *coord.NoWorkerIDError, end time.Time) time.Duration {
-	mean := min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
-	pause := mean/2 + rand.N(mean)
-	if left := time.Until(end); left > 0 {
-		pause = min(pause, left)
-	}
-	return pause
+	return pause, goesOn
 }
 
 // mayEnd reports whether to go on where every worker ID is held. Nobody can tell a
@@ -196,7 +171,4 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 }
 
 // timer returns the reading of the machine's monotonic clock that a time lies ahead.
-func (s *start) timer(t time.Time) time.Time { return time.Now().Add(t.Sub(s.now())) }
-
-// now reads the clock as a time.
-func (s *start) now() time.Time { return time.UnixMicro(clock.Fresh(s.k.cfg.Clock)) }
+func (s *start) timer(t time.Time) time.Time { return time.Now().Add(t.Sub(s.k.wallNow())) }

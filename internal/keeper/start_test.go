@@ -176,7 +176,9 @@ func TestBeginGoesOnWhateverFails(t *testing.T) {
 		pass(time.Hour)
 		r.because(err)
 		r.fake.Recover()
-		r.stamps(2 * time.Second)
+		if r.stamps(16 * time.Second); errors.Is(err, coordtest.ErrUnreachable) {
+			r.made(coordtest.Acquire, 0, 3000, 1<<20) // about one a second
+		}
 		r.logged(`level=WARN, msg="worker ID not acquired, trying again", trying_until="it succeeds"`,
 			`level=WARN, msg="worker ID acquired", after=1h0m`)
 	})

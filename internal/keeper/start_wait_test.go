@@ -96,7 +96,7 @@ func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
 				return nil
 			}
 			return held(max(4*s, passed+s), began)
-		}, nil, 8 * s, 10 * s},
+		}, nil, 8 * s, 13 * s},
 		"a lease without end": {func(_ time.Duration, began time.Time) error {
 			return held(10*s, began)
 		}, coord.ErrNoWorkerID, ttl + 5*s, ttl + 7*s},

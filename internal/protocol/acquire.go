@@ -3,6 +3,7 @@ package protocol
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,7 @@ type acquisition struct {
 	used   bool                // a grant was tried by it
 	slots  map[int]Entry[Slot] // those that were looked at
 	unread bool                // leases could not be read before
+	opens  []int               // with MustOpen: worker IDs that open in time
 	unfit  []int               // worker IDs that are free and cannot be granted
 	why    error               // the first of them cannot
 }
@@ -70,10 +72,12 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (g coord.G
 		return g, nil
 	}
 	// What the token holds is not touched by a request that fails. Otherwise the session
-	// is kept for one TTL, so that the same token can go on from here.
+	// is kept for one TTL, or longer by a token that waits for a worker ID, so that the same token
+	// can go on from here.
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if coord.Permanent(err) && t.view == nil {
+	t.waits = errors.Is(err, coord.ErrNoWorkerID) || errors.Is(err, coord.ErrLayoutMismatch)
+	if coord.Permanent(err) && !t.waits && t.view == nil {
 		c.evict(t)
 	}
 	if ctx.Err() != nil && !a.used {
@@ -113,6 +117,11 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.t.waits || a.req.MustOpen {
+		if err := a.peek(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if a.sv == nil || !a.detector.sound(a.sv.losses) || lifetime.Since(a.sv.ended) >= a.req.TTL {
 		if a.sv, err = a.survey(ctx, a.s, a.ask()); err != nil {
 			return nil, err
@@ -123,10 +132,7 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	case !a.sv.Meta.There():
 		return nil, a.checkDeclared(a.req, a.sv.Meta)
 	case meta.Fingerprint != a.req.Fingerprint:
-		return nil, &coord.LayoutMismatchError{
-			Namespace: a.set.Namespace, Stored: meta.Fingerprint,
-			Wanted: a.req.Fingerprint,
-		}
+		return nil, a.mismatch(meta)
 	case a.detector.observation().lost != "":
 		return nil, cmp.Or(a.raiseIfLost(ctx, a.s, a.clock()), errAgain)
 	case free: // with a wrong clock, a window would reach far into the future
@@ -155,6 +161,63 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	return a.pick(ctx)
 }
 
+// peek returns the error of an acquisition that would get no worker ID. It writes nothing, so that
+// many processes can wait for one. What it reads may be old: it decides nothing else.
+func (a *acquisition) peek(ctx context.Context) error {
+	sv, err := a.s.Survey(ctx, Ask{Share: a.req.Workers, Peek: true})
+	if err != nil || !sv.Meta.There() {
+		return err
+	}
+	meta := sv.Meta.Record
+	switch {
+	case meta.Fingerprint != a.req.Fingerprint:
+		return a.mismatch(meta)
+	case len(sv.Owned) >= a.req.Workers.Count:
+		a.sv = sv
+		err := a.full(ctx)
+		a.sv = nil
+		return err
+	case !a.req.MustOpen:
+		return nil
+	case meta.Floor > a.req.OpenBy:
+		return meta.Quarantined(a.set.Namespace, math.MaxInt64)
+	}
+	return a.findOpen(ctx, sv)
+}
+
+// findOpen notes free worker IDs whose windows open in time, of some that it looks at. The error
+// says when the first of the others opens.
+func (a *acquisition) findOpen(ctx context.Context, sv *Survey) error {
+	some := FreeFrom(a.req.Workers, sv.Owned, a.set.Random(math.MaxInt32), probes)
+	probed, err := a.s.Probe(ctx, some)
+	if err != nil {
+		return err
+	}
+	a.opens = nil
+	first := int64(math.MaxInt64)
+	for i, id := range some {
+		opens := Candidate{id, probed[i].Slot.Record}.opens(sv.Meta.Record.Floor)
+		if opens <= a.req.OpenBy && probed[i].Err == nil {
+			a.opens = append(a.opens, id)
+		}
+		first = min(first, opens)
+	}
+	if len(a.opens) > 0 {
+		return nil
+	}
+	return &coord.NoWorkerIDError{
+		Namespace: a.set.Namespace, Capacity: a.req.Workers.Count, InUse: len(sv.Owned),
+		Soonest: Time(sv.Meta.Record.Scale().Micro(first + 1)),
+	}
+}
+
+// mismatch is the error of a request with another layout than the namespace's.
+func (a *acquisition) mismatch(meta Meta) error {
+	return &coord.LayoutMismatchError{
+		Namespace: a.set.Namespace, Stored: meta.Fingerprint, Wanted: a.req.Fingerprint,
+	}
+}
+
 // ask says what an acquisition's survey is to read. Who asks for a long window makes no
 // namespace, which would not be declared with it, but the one again that is remembered.
 func (a *acquisition) ask() Ask {
@@ -179,6 +242,10 @@ func (a *acquisition) pick(ctx context.Context) (*View, error) {
 	}
 	for {
 		free := a.choose()
+		if a.req.MustOpen {
+			free = a.opens
+			a.opens = nil
+		}
 		if len(free) == 0 {
 			return nil, cmp.Or(a.why, a.sv.Why)
 		}
@@ -247,6 +314,8 @@ func (a *acquisition) probe(ctx context.Context, free []int) (usable []Candidate
 			a.spoilt(id, err)
 		} else if err := a.unusable(cand); err != nil {
 			a.reject(id, err)
+		} else if a.req.MustOpen && a.opensLater(cand) > 0 { //mutant:must-open
+			a.reject(id, fmt.Errorf("%w: worker ID %d was used since", coord.ErrNoWorkerID, id))
 		} else {
 			usable = append(usable, cand)
 		}

@@ -81,6 +81,7 @@ var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
+	_ coord.Waiter      = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
 )

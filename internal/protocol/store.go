@@ -100,6 +100,13 @@ type Session interface {
 	End()
 }
 
+// FreeWatcher is implemented by sessions whose back end reports when an owner mark goes.
+type FreeWatcher interface {
+	// WatchFree blocks until a worker ID of the share may have no owner mark, and returns true. It
+	// returns false if ctx ends before, or if it cannot go on watching. It writes nothing.
+	WatchFree(ctx context.Context, share coord.Range) bool
+}
+
 // Checker is implemented by sessions that can tell whether their servers belong together.
 type Checker interface {
 	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the
@@ -198,6 +205,9 @@ type Ask struct {
 	// Begin. The record may begin with the floor of a loss, see Settings.Forgets; a store
 	// whose back end has lineages notes the lineage with it then, as with Change.Settle.
 	New func(now int64) Meta
+	// Peek says that the survey writes nothing, draws no ticket and confirms nothing: it may be old,
+	// and no loss is noticed by it. New and Token are not set then.
+	Peek bool
 	// Again returns the record of a namespace which is gone, while slots of it are there that
 	// tell the highest floor that they have seen. The coordinator sets it where New is set. A
 	// store whose slots tell no floor does not use it.

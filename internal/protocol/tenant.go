@@ -21,7 +21,12 @@ type tenant struct {
 	view   *View   // what is stored, as was seen last; nil: it is not known, or nothing is held
 	unsure bool    // there was a change since, and what became of it is not known
 	survey *Survey // of an acquisition that got no further in its time
+	waits  bool    // the last acquisition found every worker ID held, or another layout
 }
+
+// waitingTime is how long the session of a tenant that waits for a worker ID is kept between two
+// acquisitions. It is longer than any pause of a keeper.
+const waitingTime = time.Minute
 
 // enter returns the tenant of a token, which is made if need be, with a session that is
 // not over. The caller calls leave.
@@ -74,7 +79,11 @@ func (c *Coordinator) leave(t *tenant) {
 		t.session.End() // another call may have opened it since
 		return
 	}
-	t.idle.Reset(t.ttl)
+	idle := t.ttl
+	if t.waits {
+		idle = max(idle, waitingTime)
+	}
+	t.idle.Reset(idle)
 }
 
 // drop ends a tenant: what it holds is free, or somebody else's.

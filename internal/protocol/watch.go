@@ -51,6 +51,25 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 	return w.gone
 }
 
+// AwaitFree implements [coord.Waiter], with the session of the acquisition.
+func (c *Coordinator) AwaitFree(ctx context.Context, req coord.Request) bool {
+	c.mu.Lock()
+	t := c.tenants[req.Token]
+	if t == nil || t.session == nil {
+		c.mu.Unlock()
+		return false
+	}
+	w, ok := t.session.(FreeWatcher)
+	c.mu.Unlock()
+	if !ok {
+		return false
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life.Context(), cancel)()
+	return w.WatchFree(ctx, req.Workers)
+}
+
 // unwatch ends the watch of a grant.
 func (c *Coordinator) unwatch(g coord.Grant) {
 	key := watchKey(g)
