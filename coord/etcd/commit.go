@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -281,6 +282,31 @@ func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 			return false
 		}
 		if slices.ContainsFunc(resp.Events, unleased) {
+			return true
+		}
+	}
+	return false
+}
+
+// WatchFree implements [protocol.FreeWatcher].
+func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	first := s.keys.owner(share.First)
+	owners := clientv3.WithRange(s.keys.owner(share.First + share.Count))
+	now, err := s.fetch(ctx, clientv3.OpGet(first, owners, clientv3.WithCountOnly()))
+	if err != nil {
+		return false
+	}
+	if now.reads[0].GetCount() < int64(share.Count) {
+		return true
+	}
+	for resp := range s.client.Watch(ctx, first, owners, clientv3.WithFilterPut(),
+		clientv3.WithRev(now.header.GetRevision()+1)) {
+		if resp.Err() != nil {
+			return false
+		}
+		if len(resp.Events) > 0 {
 			return true
 		}
 	}

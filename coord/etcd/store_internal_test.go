@@ -24,6 +24,14 @@ func TestStore(t *testing.T) {
 		st := &store{client: client, keys: keyspace(root + namespace + "/"), life: life}
 		return storetest.Harness{
 			Store: st,
+			Writes: func(tb testing.TB) int64 {
+				tb.Helper()
+				resp, err := client.Get(context.Background(), "any")
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return resp.Header.Revision
+			},
 			Expire: func(tb testing.TB, worker int) {
 				tb.Helper()
 				resp, err := client.Get(context.Background(), st.keys.owner(worker))

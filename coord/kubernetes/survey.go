@@ -22,6 +22,13 @@ const mendAfter = 4
 
 // Survey implements [protocol.Session]. What others have left half done is finished first.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	if ask.Peek {
+		a, err := s.list(ctx)
+		if err != nil || a.meta == nil {
+			return &protocol.Survey{Worker: -1, Last: -1}, err
+		}
+		return s.surveyOf(a, ask, false), a.damage
+	}
 	if err := s.barred("patch"); err != nil {
 		return nil, err // whoever makes a survey is about to write
 	}

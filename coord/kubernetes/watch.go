@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -69,6 +70,34 @@ func (s *store) watch(
 		held := o.Token == slot.Record.Token && s.owned(o, s.Time())
 		if event.Type == "DELETED" || !older && !held {
 			return true, nil
+		}
+	}
+}
+
+// WatchFree implements [protocol.FreeWatcher]. The end of a lease is no event: only its release is.
+func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
+	ctx, stop := s.During(ctx)
+	defer stop()
+	resp, err := s.send(ctx, request{verb: "watch", query: url.Values{"watch": {"true"}}})
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for d := json.NewDecoder(resp.Body); ; {
+		var event struct {
+			Type   string
+			Object lease
+		}
+		if d.Decode(&event) != nil {
+			return false
+		}
+		n := numberOf(event.Object.Metadata.Name, s.objectName(-1)+".") - share.First
+		switch {
+		case event.Type == "ERROR":
+			return false
+		case n < 0 || n >= share.Count:
+		case event.Type == "DELETED" || !s.owned(objectOf(&event.Object), s.Time()):
+			return true
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -224,4 +225,37 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			return false
 		}
 	}
+}
+
+// WatchFree implements [protocol.FreeWatcher].
+func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
+	for {
+		var owners []string
+		var events <-chan client.Event
+		err := s.together(ctx, func(c *client.Conn) (err error) {
+			owners, _, events, err = c.ChildrenW(s.nodes.owners())
+			return err
+		})
+		if err != nil {
+			return false
+		}
+		held, _ := workersOf(s.nodes.owners(), owners)
+		if len(within(held, share)) < share.Count {
+			return true
+		}
+		select {
+		case <-events:
+		case <-s.ended.Done():
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// within returns the worker IDs that are in a share.
+func within(ids []int, share coord.Range) []int {
+	return slices.DeleteFunc(ids, func(id int) bool {
+		return share.Count != 0 && (id < share.First || id-share.First >= share.Count)
+	})
 }

@@ -116,8 +116,41 @@ func (st *store) number(version int32) int64 {
 	return n
 }
 
+// peek is a survey that writes nothing, not even the clock.
+func (s *session) peek(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	n, sv := s.nodes, &protocol.Survey{Worker: -1, Last: -1}
+	var owners []string
+	err := s.together(ctx, record(s.store, n.meta(), &sv.Meta), func(c *client.Conn) (err error) {
+		owners, _, err = c.Children(n.owners())
+		if is(err, client.ErrNoNode) {
+			return nil // nor is the record there
+		}
+		return s.refused(n.owners(), err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	owned, bad := workersOf(n.owners(), owners)
+	if len(bad) > 0 {
+		return nil, bad[0]
+	}
+	hold(sv, within(owned, ask.Share))
+	return sv, nil
+}
+
+// hold notes in a survey that worker IDs are held.
+func hold(sv *protocol.Survey, owned []int) {
+	sv.Owned = owned
+	for _, id := range owned {
+		sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
+	}
+}
+
 // Survey implements [protocol.Session]. A namespace that is not there costs more round trips.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	if ask.Peek {
+		return s.peek(ctx, ask)
+	}
 	sv, err := s.survey(ctx, ask)
 	if !errors.Is(err, errNoNamespace) {
 		return sv, err
@@ -159,13 +192,8 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if len(bad) > 0 {
 		return nil, bad[0]
 	}
-	for _, id := range owned {
-		if ask.Share.Count == 0 || id >= ask.Share.First && id-ask.Share.First < ask.Share.Count {
-			sv.Owned = append(sv.Owned, id)
-			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
-		}
-	}
 	sv.Slots = len(slots) + len(owned)
+	hold(sv, within(owned, ask.Share))
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}

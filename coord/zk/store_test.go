@@ -38,6 +38,13 @@ func TestStore(t *testing.T) {
 		return storetest.Harness{Store: st, Count: func(tb testing.TB) int {
 			tb.Helper()
 			return nodes(tb, conn, st.nodes.space)
+		}, Writes: func(tb testing.TB) int64 {
+			tb.Helper()
+			_, stat, err := conn.Get(st.nodes.clock())
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return int64(stat.Version)
 		}}
 	})
 }

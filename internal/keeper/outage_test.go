@@ -198,7 +198,7 @@ func TestLogTellsOfTheTimeWithoutAWorkerID(t *testing.T) {
 		r.logged("lease is gone, renewing", "lease lost, acquiring",
 			`level=WARN, msg="worker ID not acquired, trying again", no free worker ID`)
 		r.fake.Fail(coordtest.Acquire, coord.ErrClockSkew, 3)
-		pass(5 * time.Second)
+		pass(20 * time.Second)
 		r.logged(`trying again, clock skew`, `trying again, no free worker ID`)
 		r.fake.Expire(0)
 		pass(time.Minute)

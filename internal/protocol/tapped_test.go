@@ -95,6 +95,11 @@ func (s *tappedSession) Leases(ctx context.Context, holders []protocol.Holder) [
 	return nil
 }
 
+// WatchFree implements protocol.FreeWatcher.
+func (s *tappedSession) WatchFree(ctx context.Context, share coord.Range) bool {
+	return s.Session.(protocol.FreeWatcher).WatchFree(ctx, share)
+}
+
 func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
 	return told(ctx, s.st, "list", func() (*protocol.Listing, error) {
 		return s.Session.List(ctx, slots)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -69,5 +70,35 @@ func TestBadAnswer(t *testing.T) {
 			t.Errorf("Look: %+v, %v; want an error that says %q, final %t", v, err, tc.says, tc.final)
 		}
 		s.End()
+	}
+}
+
+// recorded notes whether transactions write, and answers as scripted does.
+type recorded struct {
+	scripted
+	writes *[]bool
+}
+
+func (r recorded) Transact(ctx context.Context, write bool, all []Statement) ([][]string, error) {
+	*r.writes = append(*r.writes, write)
+	return r.scripted.Transact(ctx, write, all)
+}
+
+// TestPeekWritesNothing: whoever waits for a worker ID reads in transactions that read alone.
+func TestPeekWritesNothing(t *testing.T) {
+	o, err := Options{Prefix: DefaultPrefix}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writes []bool
+	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
+	s, err := NewStore(recorded{scripted{[][]string{moment}}, &writes}, Dialect{}, "ns", o).Open("t", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.End()
+	ask := protocol.Ask{Share: coord.Range{Count: 2}, Peek: true}
+	if _, err := s.Survey(t.Context(), ask); err != nil || len(writes) != 1 || writes[0] {
+		t.Errorf("a peek: %v; transactions that write: %v", err, writes)
 	}
 }

@@ -32,6 +32,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.New != nil {
 		look.SQL += s.names.Replace(ticketRow)
 	}
+	if ask.Peek {
+		return s.peek(ctx, look, ask)
+	}
 	before, began := s.tallied(), lifetime.Now()
 	a, err := s.ask(ctx, look, ask.New != nil)
 	if s.db.Class(err) == sqldb.NoTables || errors.Is(err, errHalf) {
@@ -67,6 +70,20 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		sv.Origin = missing(sv.Origin, n, "writes")
 	}
 	return sv, nil
+}
+
+// peek is a survey that writes nothing. What it reads may never be kept.
+func (s *session) peek(ctx context.Context, look Statement,
+	ask protocol.Ask,
+) (*protocol.Survey, error) {
+	a, err := s.transact(ctx, false, look)
+	switch {
+	case s.db.Class(err) == sqldb.NoTables || errors.Is(err, errHalf):
+		return &protocol.Survey{Worker: -1, Last: -1}, nil
+	case err != nil:
+		return nil, s.explain(err)
+	}
+	return s.surveyOf(a, ask)
 }
 
 // ask makes a statement that reads, and may draw a ticket. If it does not, it is an operator's,

@@ -225,6 +225,29 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 	}
 }
 
+// WatchFree implements protocol.FreeWatcher.
+func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
+	for {
+		s.mu.Lock()
+		s.tick()
+		changed, held := s.changed, 0
+		for id := range s.state.Owners {
+			if id >= share.First && id-share.First < share.Count {
+				held++
+			}
+		}
+		s.mu.Unlock()
+		if held < share.Count {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // Holds implements protocol.Session.
 func (s *session) Holds(v *protocol.View) bool { return v.Owned }
 

@@ -21,6 +21,7 @@ func TestStore(t *testing.T) {
 						st := s.State()
 						return 1 + len(st.Slots) + len(st.Owners)
 					},
+					Writes: func(testing.TB) int64 { return s.State().Number },
 				})
 			})
 		})

@@ -84,6 +84,28 @@ func shared(r *rig) {
 	}
 }
 
+func peeked(r *rig) {
+	ask := protocol.Ask{Share: coord.Range{First: 2, Count: 3}, Peek: true}
+	if sv := r.open("a").survey(ask); sv.Meta.There() || len(sv.Owned) > 0 {
+		r.Errorf("nothing is there, and a peek shows %+v", sv)
+	}
+	_, v := r.grant(3, "a")
+	r.grant(9, "b")
+	waits, before := r.open("c"), int64(0)
+	for n := range 4 {
+		if sv := waits.survey(ask); sv.Meta.Record != v.Meta.Record || !slices.Equal(sv.Owned, []int{3}) ||
+			len(sv.Holders) != 1 {
+			r.Errorf("a peek shows %+v", sv)
+		}
+		if n == 0 && r.Writes != nil { // the first may have opened a connection
+			before = r.Writes(r)
+		}
+	}
+	if r.Writes != nil && r.Writes(r) != before {
+		r.Errorf("the back end was written to %d times by peeks", r.Writes(r)-before)
+	}
+}
+
 func listed(r *rig) {
 	_, v := r.grant(4, "a")
 	r.grant(11, "b")

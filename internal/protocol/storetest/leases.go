@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -182,6 +183,26 @@ func watchedRetired(r *rig) {
 	}
 	if said, _ := s.watch(renewed); !said() {
 		r.Error("a worker ID was retired before, and a watch does not say so")
+	}
+}
+
+func watchedFree(r *rig) {
+	s, v := r.grant(3, "a")
+	share := coord.Range{First: 3, Count: 1}
+	w, ok := r.open("b").Session.(protocol.FreeWatcher)
+	if !ok {
+		return // the back end does not report it
+	}
+	said := make(chan bool, 1)
+	ctx, cancel := context.WithTimeout(s.Context(), timeout)
+	s.Cleanup(cancel)
+	go func() { said <- w.WatchFree(ctx, share) }()
+	if w.WatchFree(ctx, coord.Range{First: 3, Count: 2}); ctx.Err() != nil {
+		r.Error("a worker ID is free, and a watch does not report it")
+	}
+	s.done(releaseOf(s.renew(v)))
+	if !<-said {
+		r.Error("a worker ID was released, and a watch does not report it")
 	}
 }
 

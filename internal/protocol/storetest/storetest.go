@@ -28,6 +28,8 @@ type Harness struct {
 	Full func(tb testing.TB)
 	// Count returns how many keys, nodes, rows or objects the namespace has in the back end.
 	Count func(tb testing.TB) int
+	// Writes returns how often the back end was written to; nil: it does not tell.
+	Writes func(tb testing.TB) int64
 }
 
 // Case is one thing that a store does.
@@ -55,6 +57,7 @@ func Cases() []Case {
 		{"a survey makes the namespace once", made},
 		{"a survey of an acquisition", surveyed},
 		{"a share", shared},
+		{"a survey that writes nothing", peeked},
 		{"a listing", listed},
 		{"numbers grow", numbered},
 		{"a change of a record that was changed", stale},
@@ -72,6 +75,7 @@ func Cases() []Case {
 		{"a lease ends", lapsed},
 		{"watching", watched},
 		{"watching a worker ID that is retired", watchedRetired},
+		{"watching for a free worker ID", watchedFree},
 		{"a session is over", over},
 		{"an identity moves", moved},
 		{"what is stored stays bounded", bounded},
