@@ -117,6 +117,9 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.awaitClock(); err != nil {
+		return nil, err
+	}
 	if a.t.waits || a.req.MustOpen {
 		if err := a.peek(ctx); err != nil {
 			return nil, err

@@ -58,6 +58,9 @@ type Settings struct {
 	Logger   *slog.Logger
 	// Random returns a random number from 0 to limit - 1. Nil: that of math/rand.
 	Random func(limit int64) int64
+	// Uptime returns how long the machine has been up, as a witness of Clock. Nil: that of the
+	// machine if Clock is the system's; any other clock may run at its own rate.
+	Uptime func() time.Duration
 	// CheckTTL refuses a TTL that the back end cannot keep. Nil: it keeps all.
 	CheckTTL func(time.Duration) error
 }
@@ -70,6 +73,7 @@ type Coordinator struct {
 	log      *slog.Logger
 	life     *lifetime.Life
 	detector *detector
+	witness  witness
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
@@ -98,6 +102,11 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		watches:  map[coord.Grant]*watched{},
 		silence:  silence{},
 	}
+	if s.Uptime == nil && (s.Clock == clock.System() || s.Clock == clock.Coarse()) {
+		s.Uptime = lifetime.Uptime
+	}
+	c.witness.uptime = s.Uptime
+	c.witness.bound = s.SkewBound
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
 	if _, err := driver.ResolveLease(rules, coord.LeaseConfig{}); err != nil {

@@ -208,6 +208,9 @@ func (c *Coordinator) raiseIfLost(ctx context.Context, s Session, now int64) err
 // raise makes one attempt at raising the floor. It does nothing if somebody else has
 // raised it for what this process has noticed.
 func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused refusals) error {
+	if err := c.awaitClock(); err != nil {
+		return err
+	}
 	ask := Ask{}
 	if known := c.detector.observation().meta; known.Nonce != "" {
 		ask = c.making(ask, known, false) // again

@@ -94,8 +94,15 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	}
-	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until),
-		r.now(), r.s.Holds(r.v))
+	until, now := r.clamped(r.s, r.v.Meta.Record, r.until), r.now()
+	if step := r.stepped(); step > 0 { // the lease is kept, and nothing else
+		if r.token != r.g.Token {
+			return false, r.awaitClock()
+		}
+		until = r.g.NotAfter
+		now -= step.Microseconds()
+	}
+	change, from, grows := planRenewal(r.v, r.g, r.token, until, now, r.s.Holds(r.v))
 	r.from, r.floored = from, !grows
 	answered := r.extent.asks(change.Slot.NotAfter) //mutant:own-under-way
 	out, unsound, err := r.commit(ctx, r.s, change, r.known)

@@ -1,0 +1,145 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// machine is a generator on a machine whose clock and uptime a test sets.
+type machine struct {
+	*core.Generator
+	clock     *clocktest.Shifted
+	suspended atomic.Int64 // nanoseconds that the uptime has gained
+	last      core.ID
+}
+
+// year is by how much clocks are wrong.
+const year = 365 * 24 * time.Hour
+
+// machines starts generators of one namespace, in a back end without a clock.
+func machines(t *testing.T, server *memstore.Server, n int) (all []*machine) {
+	t.Helper()
+	began := time.Now()
+	for range n {
+		m := &machine{clock: clocktest.NewShifted(time.Now())}
+		c, _ := tap(t, server, m.clock, func(s *protocol.Settings) {
+			s.Uptime = func() time.Duration { return time.Since(began) + time.Duration(m.suspended.Load()) }
+		})
+		g, err := core.New(t.Context(), c, core.Config{Clock: m.clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = g.Close(context.Background()) })
+		m.Generator = g
+		all = append(all, m)
+	}
+	return all
+}
+
+// issues lets time pass, in which IDs are asked for, and returns after how long there was the first.
+// None is dated later than a time.
+func (m *machine) issues(t *testing.T, d time.Duration, latest time.Time) time.Duration {
+	t.Helper()
+	first := time.Duration(-1)
+	for began := time.Now(); time.Since(began) < d; time.Sleep(10 * time.Millisecond) {
+		id, err := m.Next()
+		if err != nil {
+			continue
+		}
+		if first < 0 {
+			first = time.Since(began)
+		}
+		if at := core.DefaultLayout().Decompose(id).Time; at.After(latest) {
+			t.Fatalf("an ID is dated %v; the window ended before %v", at, latest)
+		}
+		if id <= m.last {
+			t.Fatalf("after %d came %d", m.last, id)
+		}
+		m.last = id
+	}
+	return first
+}
+
+// TestClocksAYearAhead: the clocks of all machines are a year ahead for a moment. No window grows,
+// so that no worker ID is shut for a year, and no ID is dated beyond the windows of that moment.
+func TestClocksAYearAhead(t *testing.T) {
+	for _, d := range []time.Duration{10 * time.Millisecond, time.Second, 4 * time.Second} {
+		inOurTime(t, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			all := machines(t, server, 5)
+			time.Sleep(13 * time.Second)
+			latest := time.Now().Add(31 * time.Second)
+			for _, m := range all {
+				m.clock.Step(year)
+			}
+			step := time.Now()
+			for _, m := range all {
+				m.issues(t, d/5, latest)
+			}
+			time.Sleep(time.Until(step.Add(d)))
+			for _, m := range all {
+				m.clock.Step(-year)
+			}
+			for _, m := range all {
+				if first := m.issues(t, 2*time.Second, latest); first < 0 {
+					t.Errorf("no ID after the clocks were right again: %v", m.Check())
+				}
+			}
+			for _, s := range server.Slots() {
+				if end := time.UnixMicro(space.Scale.Micro(s.NotAfter)); time.Until(end) > time.Hour {
+					t.Errorf("the window of worker ID %d ends at %v", s.Worker, end)
+				}
+			}
+		})
+	}
+}
+
+// TestClockThatStaysAhead: a step that lasts is believed. Whoever acquires waits as long.
+func TestClockThatStaysAhead(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		m := machines(t, server, 1)[0]
+		own := m.Coordinator().(*protocol.Coordinator)
+		time.Sleep(13 * time.Second)
+		m.clock.Step(time.Hour)
+		if _, err := m.Next(); err == nil {
+			t.Error("an ID after the end of the window")
+		}
+		time.Sleep(100 * time.Millisecond)
+		req := wants("newcomer")
+		_, err := own.Acquire(t.Context(), req)
+		if err == nil || coord.Permanent(err) || errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "stepped ahead by 1h0m0") {
+			t.Errorf("Acquire: %v", err)
+		}
+		if first := m.issues(t, 12*time.Second, time.Now().Add(2*time.Hour)); first < 4*time.Second ||
+			first > 10*time.Second {
+			t.Errorf("the first ID came after %v", first)
+		}
+		mustAcquire(t, own, req)
+	})
+}
+
+// TestSuspendedMachine: a machine that was suspended for an hour issues at once.
+func TestSuspendedMachine(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		m := machines(t, memstore.NewServer("a"), 1)[0]
+		time.Sleep(13 * time.Second)
+		m.suspended.Store(int64(time.Hour))
+		m.clock.Step(time.Hour)
+		if first := m.issues(t, 2*time.Second, time.Now().Add(2*time.Hour)); first < 0 ||
+			first > time.Second {
+			t.Errorf("the first ID came after %v", first)
+		}
+	})
+}
