@@ -25,6 +25,7 @@ func (r *rig) used(id int, d time.Duration) coord.Grant {
 func TestWindowThatOpensLaterIsNotTakenForHealing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 3)
+		r.line.unaware = true
 		r.used(1, time.Minute)
 		r.start()
 		better := join(t, r.fake, r.led)

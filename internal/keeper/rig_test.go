@@ -46,6 +46,7 @@ type line struct {
 // taps are what a test does to a line.
 type taps struct {
 	cut       bool // calls wait until their context ends
+	unaware   bool // the driver does not know Request.MustOpen
 	onAcquire func(coord.Request)
 	onRelease func(coord.Grant, int64)
 	acquired  func(coord.Grant, error) (coord.Grant, error) // changes the reply
@@ -84,6 +85,9 @@ func (l *line) Acquire(ctx context.Context, req coord.Request) (coord.Grant, err
 	now, err := l.look(ctx)
 	if err != nil {
 		return coord.Grant{}, err
+	}
+	if now.unaware {
+		req.MustOpen = false
 	}
 	if now.onAcquire != nil {
 		now.onAcquire(req)
