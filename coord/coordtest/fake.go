@@ -58,8 +58,8 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Resumer], [coord.Notifier], [coord.Waiter] and [coord.Describer] and is safe for concurrent
-// use.
+// [coord.Resumer], [coord.Notifier], [coord.Waiter] and [coord.Describer] and is safe for
+// concurrent use.
 type FakeClient struct {
 	fake *Fake
 	once sync.Once

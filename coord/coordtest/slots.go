@@ -117,12 +117,12 @@ func (f *Fake) choose(req coord.Request) (int, error) {
 			best, least = id, rank
 		}
 	}
-	switch late := best >= 0 && least[0] == 1; {
-	case late && req.MustOpen && f.floor > req.OpenBy:
+	switch unopened := best >= 0 && least[0] == 1; {
+	case unopened && req.MustOpen && f.floor > req.OpenBy:
 		return 0, &coord.QuarantinedError{
 			Namespace: fakeName, Until: time.UnixMicro(req.Scale.Micro(f.floor + 1)),
 		}
-	case late && req.MustOpen:
+	case unopened && req.MustOpen:
 		soonest = req.Scale.Micro(least[1] + 1)
 	case best >= 0:
 		return best, nil

@@ -134,12 +134,12 @@ func (s *session) peek(ctx context.Context, ask protocol.Ask) (*protocol.Survey,
 	if len(bad) > 0 {
 		return nil, bad[0]
 	}
-	hold(sv, within(owned, ask.Share))
+	noteHeld(sv, within(owned, ask.Share))
 	return sv, nil
 }
 
-// hold notes in a survey that worker IDs are held.
-func hold(sv *protocol.Survey, owned []int) {
+// noteHeld notes in a survey that worker IDs are held.
+func noteHeld(sv *protocol.Survey, owned []int) {
 	sv.Owned = owned
 	for _, id := range owned {
 		sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
@@ -193,7 +193,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, bad[0]
 	}
 	sv.Slots = len(slots) + len(owned)
-	hold(sv, within(owned, ask.Share))
+	noteHeld(sv, within(owned, ask.Share))
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}

@@ -27,8 +27,8 @@ func (k *Keeper) wantsAnother() bool { return k.remains || k.farBehind() || k.op
 
 // opensLate reports whether the only window opens so late that another worker ID may serve sooner.
 func (k *Keeper) opensLate() bool {
-	late := k.cfg.Request.Scale.TicksUp(latestOpening.Microseconds())
-	return len(k.pieces) == 1 && k.pieces[0].NotBefore-k.now() > late //mutant:opens-late
+	latest := k.now() + k.cfg.Request.Scale.TicksUp(latestOpening.Microseconds())
+	return len(k.pieces) == 1 && k.pieces[0].NotBefore > latest //mutant:opens-late
 }
 
 // seek begins to acquire another worker ID next to the one in use, after a pause because the last
@@ -97,8 +97,8 @@ func (k *Keeper) notFound(err error) {
 	}
 }
 
-// seekAgain seeks after a pause. If a floor keeps all windows shut, no other worker ID serves sooner,
-// and the pauses are as long as while every one is held.
+// seekAgain seeks after a pause. If a floor keeps all windows shut, no other worker ID serves
+// sooner, and the pauses are as long as while every one is held.
 func (k *Keeper) seekAgain(err error) {
 	if !k.remains && errors.Is(err, coord.ErrQuarantined) {
 		err = coord.ErrNoWorkerID
@@ -106,8 +106,8 @@ func (k *Keeper) seekAgain(err error) {
 	k.seek(k.waiting.after(err, k.wallNow()), err)
 }
 
-// callOff ends seek, because no other worker ID is needed any more. A call that is under way ends by
-// itself, so that nothing stays leased that nobody uses.
+// callOff ends seek, because no other worker ID is needed any more. A call that is under way ends
+// by itself, so that nothing stays leased that nobody uses.
 func (k *Keeper) callOff() {
 	k.soughtInVain = false
 	if k.seeking != nil {

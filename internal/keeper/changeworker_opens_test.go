@@ -57,8 +57,8 @@ func TestWorkerIDThatDoesNotHealIsAskedForLessAndLess(t *testing.T) {
 		pass(9 * time.Minute)
 		r.made(coordtest.Acquire, 1, 30, 100)
 		r.made(coordtest.Release, 0, 0, 0)
-		r.logged(`level=WARN, msg="the clock stepped back and no other worker ID is usable, waiting for ` +
-			`the clock", worker_id=0`)
+		r.logged(`level=WARN, msg="the clock stepped back and no other worker ID is usable, ` +
+			`waiting for the clock", worker_id=0`)
 		pass(2 * time.Minute) // the clock has caught up
 		r.holds(1, 0)
 		r.stamps(0)

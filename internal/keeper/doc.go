@@ -78,9 +78,15 @@
 //
 // After a step of up to a second beyond the tolerance the keeper waits for the clock,
 // because an ID of another worker ID could be smaller than the last one. After a larger step
-// only a worker ID whose window is open at the new time helps. One that opens later is
-// given back, and the keeper asks again after pauses that grow to the TTL, because the
-// coordinator may have nothing better for a long time.
+// only a worker ID whose window is open at the new time helps: the keeper asks for one that must
+// be open. It does the same while the only window that it has opens more than a second from now.
+//
+// # Without a usable worker ID
+//
+// While the coordinator cannot serve, attempts are about a second apart. While every worker
+// ID is held, or the namespace has another layout, the pauses grow to 15 s, but not past the time
+// at which the next lease can end, and one token serves for all attempts. Where the coordinator
+// is a [coord.Waiter], the keeper waits for its report.
 //
 // # What the log tells
 //

@@ -40,8 +40,8 @@ func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
 	})
 }
 
-// While every worker ID is held, a keeper asks less and less often, with one token, and at once when
-// it hears that one was released.
+// While every worker ID is held, a keeper asks less and less often, with one token, and at once
+// when it hears that one was released.
 func TestHeldWorkerIDsAreAskedForLessAndLess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)

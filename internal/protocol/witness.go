@@ -15,8 +15,9 @@ const (
 	readings = 5
 )
 
-// witness compares this machine's clock with its uptime, which nobody sets. A clock that is a year ahead for a second would have windows stored that shut worker IDs
-// for a year. A machine that was suspended passes, because the uptime counts that time.
+// witness compares this machine's clock with its uptime, which nobody sets. A clock that is a year
+// ahead for a second would have windows stored that shut worker IDs for a year. A machine that was
+// suspended passes, because the uptime counts that time.
 type witness struct {
 	uptime func() time.Duration // nil: the clock may run at its own rate
 	bound  time.Duration        // the skew bound

@@ -33,7 +33,9 @@ func machines(t *testing.T, server *memstore.Server, n int) (all []*machine) {
 	for range n {
 		m := &machine{clock: clocktest.NewShifted(time.Now())}
 		c, _ := tap(t, server, m.clock, func(s *protocol.Settings) {
-			s.Uptime = func() time.Duration { return time.Since(began) + time.Duration(m.suspended.Load()) }
+			s.Uptime = func() time.Duration {
+				return time.Since(began) + time.Duration(m.suspended.Load())
+			}
 		})
 		g, err := core.New(t.Context(), c, core.Config{Clock: m.clock})
 		if err != nil {
@@ -46,8 +48,8 @@ func machines(t *testing.T, server *memstore.Server, n int) (all []*machine) {
 	return all
 }
 
-// issues lets time pass, in which IDs are asked for, and returns after how long there was the first.
-// None is dated later than a time.
+// issues asks for IDs for some time, and returns after how long there was the first one; negative:
+// there was none. None is dated later than a given time.
 func (m *machine) issues(t *testing.T, d time.Duration, latest time.Time) time.Duration {
 	t.Helper()
 	first := time.Duration(-1)

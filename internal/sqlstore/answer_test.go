@@ -92,7 +92,8 @@ func TestPeekWritesNothing(t *testing.T) {
 	}
 	var writes []bool
 	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
-	s, err := NewStore(recorded{scripted{[][]string{moment}}, &writes}, Dialect{}, "ns", o).Open("t", 0, 0)
+	db := recorded{scripted{[][]string{moment}}, &writes}
+	s, err := NewStore(db, Dialect{}, "ns", o).Open("t", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,8 +93,8 @@ func peeked(r *rig) {
 	r.grant(9, "b")
 	waits, before := r.open("c"), int64(0)
 	for n := range 4 {
-		if sv := waits.survey(ask); sv.Meta.Record != v.Meta.Record || !slices.Equal(sv.Owned, []int{3}) ||
-			len(sv.Holders) != 1 {
+		sv := waits.survey(ask)
+		if sv.Meta.Record != v.Meta.Record || !slices.Equal(sv.Owned, []int{3}) || len(sv.Holders) != 1 {
 			r.Errorf("a peek shows %+v", sv)
 		}
 		if n == 0 && r.Writes != nil { // the first may have opened a connection
