@@ -66,7 +66,7 @@ func (s *store) watch(
 		}
 		o := objectOf(&event.Object)
 		older := o.damage == nil && o.Writes < slot.Version
-		held := o.Token == slot.Record.Token && s.owned(o, s.Time())
+		held := o.Token == slot.Record.Token && s.owned(o, s.Time().Low)
 		if event.Type == "DELETED" || !older && !held {
 			return true, nil
 		}

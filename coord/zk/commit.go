@@ -8,6 +8,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -173,6 +174,7 @@ func (s *session) write(ctx context.Context, ops []op) (failed *op, err error) {
 	}
 	var blame *op
 	err = s.together(ctx, func(c *client.Conn) error {
+		sent := lifetime.Now()
 		results, err := c.Multi(requests...)
 		for i, one := range results {
 			switch {
@@ -180,7 +182,7 @@ func (s *session) write(ctx context.Context, ops []op) (failed *op, err error) {
 				blame = &ops[i]
 				return s.refused(blame.guard, err)
 			case err == nil && one.Stat != nil:
-				s.tick(one.Stat.Mtime)
+				s.tick(one.Stat.Mtime, sent)
 			}
 		}
 		return err
