@@ -18,6 +18,19 @@ func strict() *memstore.Server {
 	return server
 }
 
+// hooked is a right clock that calls a function before it is read.
+type hooked struct {
+	shifted
+	hook func()
+}
+
+func (h *hooked) UnixMicro() int64 {
+	if h.hook != nil {
+		h.hook()
+	}
+	return h.shifted.UnixMicro()
+}
+
 // TestFloor_LateAnswer: while a loss is dealt with, the answer to a request arrives that was made 8
 // s before. The floor is for the time of the answer that it rests on, and covers the window that was
 // lost.
@@ -26,8 +39,8 @@ func TestFloor_LateAnswer(t *testing.T) {
 		"forgets": forgets, "keeps": func(*protocol.Settings) {},
 	} {
 		runInOurTime(t, name, func(t *testing.T) {
-			server := strict()
-			p, st := tap(t, server, nil, change)
+			server, own := strict(), &hooked{}
+			p, st := tap(t, server, own, change)
 			other, _ := tap(t, server, nil, change)
 			if err := p.Init(t.Context(), space); err != nil {
 				t.Fatal(err)
@@ -62,8 +75,12 @@ func TestFloor_LateAnswer(t *testing.T) {
 			restore()
 			surveys := 0
 			st.tap = func(call string, answered bool) error {
-				if answered && call == "survey" {
-					if surveys++; surveys == 2 { // the first has noticed the loss
+				if !answered || call != "survey" {
+					return nil
+				}
+				if surveys++; surveys == 2 { // the first has noticed the loss
+					own.hook = func() {
+						own.hook = func() {}
 						close(release)
 						listing.Wait()
 					}

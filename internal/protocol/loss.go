@@ -144,9 +144,6 @@ func (d *detector) observe(at observation, a answer, now int64) (losses int64) {
 		return at.losses
 	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:
 		// One that was dealt with before this process has noticed it.
-		if a.Number != 0 && a.Number < d.m.number { //mutant:begin-late
-			return at.losses // a later answer has come already: what it has shown is not forgotten
-		}
 		if _, settled := remedy(d.m, a, Span{now, now}, d.limits); settled {
 			d.begin(a, now)
 			return d.m.losses
