@@ -40,6 +40,7 @@ func TestFloor_LateAnswer(t *testing.T) {
 	} {
 		runInOurTime(t, name, func(t *testing.T) {
 			server, own := strict(), &hooked{}
+			server.Strict = name == "forgets"
 			p, st := tap(t, server, own, change)
 			other, _ := tap(t, server, nil, change)
 			if err := p.Init(t.Context(), space); err != nil {
