@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
@@ -12,27 +13,32 @@ import (
 // link is a store that is reached over a network which the scheduler plays.
 type link struct {
 	*memstore.Server
-	p *process
+	p     *process
+	clock *protocol.ServerClock // as answers tell the process
 }
 
 // Open implements protocol.Store.
 func (l link) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s, err := l.Server.Open(token, ttl, workers)
-	return &linked{s, l.p}, err
+	return &linked{s, l.p, l.clock}, err
 }
 
 // linked is a session over a link.
 type linked struct {
 	protocol.Session
-	p *process
+	p     *process
+	clock *protocol.ServerClock
 }
+
+// Time implements protocol.Session.
+func (l *linked) Time() protocol.Span { return l.clock.Time() }
 
 // send has the network carry a request and its answer.
 func send[T any](ctx context.Context, l *linked, what string,
 	request func() (T, error),
 ) (answer T, err error) {
 	var none T
-	w, life := l.p.w, l.p.lives()
+	w, life, sent := l.p.w, l.p.lives(), lifetime.Now()
 	a, ok := ctx.Value(actorKey{}).(*actor)
 	if !ok {
 		return none, errors.New("a request that belongs to no call")
@@ -46,12 +52,10 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case !ok:
 		return none, ctx.Err()
 	case f == lost:
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	case f == delayed:
 		ghost()
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	case f == repeated:
 		ghost()
 	}
@@ -62,13 +66,43 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case !ok:
 		return none, ctx.Err()
 	case f == lost || f == delayed:
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	}
 	if err == nil {
+		if reading := readingOf(answer); reading != (protocol.Span{}) {
+			l.clock.Note(reading, sent)
+		}
 		l.p.hear(life, answer, history)
 	}
 	return answer, err
+}
+
+// readingOf returns what the server's clock said when it made an answer; zero: it does not tell.
+func readingOf(answer any) (reading protocol.Span) {
+	switch a := answer.(type) {
+	case *protocol.Survey:
+		reading = a.Server
+	case *protocol.View:
+		reading = a.Server
+	case *protocol.Listing:
+		reading = a.Server
+	case protocol.Outcome:
+		reading = a.Server
+	}
+	return reading
+}
+
+// errUnheard is the error of a call of which nothing was heard until all was calm.
+var errUnheard = errors.New("nothing was heard")
+
+// unheard waits until a call ends whose request or answer is lost, or all is calm.
+func (w *world) unheard(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.calmed:
+		return errUnheard
+	}
 }
 
 // actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.

@@ -76,8 +76,9 @@ type world struct {
 	far        bool // a wrong clock has raised the floor
 	named      bool // and an error says how to lower it
 	slowest    time.Duration
-	calm       bool  // nothing happens any more
-	base       int64 // the highest tick that is stamped elsewhere
+	calm       bool          // nothing happens any more
+	calmed     chan struct{} // is closed then
+	base       int64         // the highest tick that is stamped elsewhere
 	retired    bool
 
 	mu     sync.Mutex
@@ -118,6 +119,7 @@ type parcel struct {
 	what   string
 	answer bool
 	fate   chan fate
+	due    time.Time // when it can arrive
 }
 
 // fate is what the network does with a parcel.
@@ -139,14 +141,21 @@ func (w *world) step() {
 			cmp.Compare(a.n, b.n))
 	})
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
-		if w.serve != nil {
+		switch {
+		case w.serve != nil:
 			return p.from.p != w.serve
+		case w.cut != nil && w.cut(p.from):
+			return true
 		}
-		return w.cut != nil && w.cut(p.from)
+		return !w.calm && w.survivor == nil && p.due.After(time.Now())
 	})
 	var chosen *parcel
 	if len(ready) > 0 {
 		chosen = ready[w.rng.IntN(len(ready))]
+		if w.holdBack(chosen) {
+			w.mu.Unlock()
+			return
+		}
 		w.parked = slices.DeleteFunc(w.parked, func(p *parcel) bool { return p == chosen })
 	}
 	w.mu.Unlock()
@@ -193,6 +202,20 @@ func (w *world) step() {
 	case w.rng.IntN(20) == 0:
 		w.mishap()
 	}
+}
+
+// mostHeldBack is for how long the network holds a parcel back at the most.
+const mostHeldBack = 8 * time.Second
+
+// holdBack has the network hold a parcel back now and then, so that it arrives after those that were
+// sent later. The caller holds mu.
+func (w *world) holdBack(p *parcel) bool {
+	if w.calm || w.serve != nil || w.survivor != nil || !p.due.IsZero() || w.rng.IntN(24) > 0 {
+		return false
+	}
+	p.due = time.Now().Add(time.Duration(w.rng.Int64N(int64(mostHeldBack))))
+	w.note(fmt.Sprintf("held back: %s %t %d %d", p.what, p.answer, p.from.id, p.lane))
+	return true
 }
 
 // wait waits until all actors wait: from then on the scheduler reads what is theirs.
