@@ -77,6 +77,7 @@ type actor struct {
 	leaves          atomic.Bool // its next call is a release
 	heir            atomic.Bool // its successor goes on at once
 	withoutHandle   atomic.Bool // and comes with a grant without a handle
+	patient         atomic.Bool // its next call waits for long
 	g               coord.Grant // empty token: none
 	asks            int         // the world's history when the last call began
 	when            int         // and when the call began that has returned g
@@ -187,6 +188,9 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 
 // patience is for how long a call waits for an answer.
 func (a *actor) patience() time.Duration {
+	if a.patient.CompareAndSwap(true, false) {
+		return 2 * mostHeldBack
+	}
 	longest := 3000
 	if a.rng.IntN(6) == 0 {
 		longest = 12_000

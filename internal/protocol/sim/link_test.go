@@ -48,7 +48,7 @@ func send[T any](ctx context.Context, l *linked, what string,
 		defer w.mu.Unlock()
 		w.ghosts = append(w.ghosts, func() { _, _ = request() })
 	}
-	switch f, ok := w.park(ctx, a, what, false); {
+	switch f, _, ok := w.park(ctx, a, what, false); {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost:
@@ -62,7 +62,8 @@ func send[T any](ctx context.Context, l *linked, what string,
 	answer, err = request()
 	w.meet()
 	history := w.history
-	switch f, ok := w.park(ctx, a, what, true); {
+	f, dawdles, ok := w.park(ctx, a, what, true)
+	switch {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost || f == delayed:
@@ -74,6 +75,7 @@ func send[T any](ctx context.Context, l *linked, what string,
 		}
 		l.p.hear(life, answer, history)
 	}
+	w.pass(dawdles)
 	return answer, err
 }
 
@@ -111,9 +113,11 @@ type (
 	laneKey  struct{}
 )
 
-// park waits until the scheduler has decided what becomes of a parcel; false: ctx has
-// ended before.
-func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (fate, bool) {
+// park waits until the scheduler has decided what becomes of a parcel, and for how long an answer
+// waits in the process before the call goes on; false: ctx has ended before.
+func (w *world) park(ctx context.Context, a *actor, what string,
+	answer bool,
+) (_ fate, dawdles time.Duration, ok bool) {
 	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
 	p := &parcel{
@@ -125,7 +129,7 @@ func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (f
 	w.mu.Unlock()
 	select {
 	case f := <-p.fate:
-		return f, true
+		return f, p.dawdles, true
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
@@ -136,7 +140,7 @@ func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (f
 			break
 		}
 	}
-	return lost, false
+	return lost, 0, false
 }
 
 func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {

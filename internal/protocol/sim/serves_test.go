@@ -32,6 +32,7 @@ func (w *world) serves() {
 	}
 	for _, a := range w.actors {
 		a.leaves.Store(false)
+		a.patient.Store(false)
 	}
 	began := time.Now()
 	limit := max(w.longest, maxHorizon) + skewBound + ttl

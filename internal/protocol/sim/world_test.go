@@ -71,15 +71,17 @@ type world struct {
 	survivor *actor // a holder who is to notice it; nil: nobody is
 	heir     *actor // a holder whose successor is to notice it; nil: nobody is
 	// unanswered has raised the floor, and is not to know whether it has; nil: nobody is.
-	unanswered *actor
-	due        bool // somebody has to notice the loss
-	far        bool // a wrong clock has raised the floor
-	named      bool // and an error says how to lower it
-	slowest    time.Duration
-	calm       bool          // nothing happens any more
-	calmed     chan struct{} // is closed then
-	base       int64         // the highest tick that is stamped elsewhere
-	retired    bool
+	unanswered  *actor
+	slow        *actor // whose next request the network holds back; nil: nobody's
+	slowAnswers bool   // or, whose next answer
+	due         bool   // somebody has to notice the loss
+	far         bool   // a wrong clock has raised the floor
+	named       bool   // and an error says how to lower it
+	slowest     time.Duration
+	calm        bool          // nothing happens any more
+	calmed      chan struct{} // is closed then
+	base        int64         // the highest tick that is stamped elsewhere
+	retired     bool
 
 	mu     sync.Mutex
 	parked []*parcel
@@ -120,6 +122,9 @@ type parcel struct {
 	answer bool
 	fate   chan fate
 	due    time.Time // when it can arrive
+	// dawdles is for how long an answer that has arrived waits until the call goes on: others may
+	// come meanwhile.
+	dawdles time.Duration
 }
 
 // fate is what the network does with a parcel.
@@ -175,6 +180,9 @@ func (w *world) step() {
 		case !needed:
 			f = []fate{lost, delayed, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
+		if chosen.answer && !w.calm && w.rng.IntN(8) == 0 {
+			chosen.dawdles = time.Duration(w.rng.Int64N(int64(mostDawdling)))
+		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
 		if needed && chosen.what == "commit" && !chosen.answer && w.rng.IntN(4) == 0 {
@@ -204,16 +212,24 @@ func (w *world) step() {
 	}
 }
 
-// mostHeldBack is for how long the network holds a parcel back at the most.
-const mostHeldBack = 8 * time.Second
+// mostHeldBack is for how long the network holds a parcel back at the most, and mostDawdling for
+// how long an answer waits in a process.
+const mostHeldBack, mostDawdling = 8 * time.Second, time.Second
 
 // holdBack has the network hold a parcel back now and then, so that it arrives after those that were
 // sent later. The caller holds mu.
 func (w *world) holdBack(p *parcel) bool {
-	if w.calm || w.serve != nil || w.survivor != nil || !p.due.IsZero() || w.rng.IntN(24) > 0 {
+	hold := time.Duration(w.rng.Int64N(int64(mostHeldBack)))
+	switch {
+	case w.calm || w.serve != nil || w.survivor != nil || !p.due.IsZero():
+		return false
+	case p.from == w.slow && p.answer == w.slowAnswers:
+		w.slow = nil
+		hold = mostHeldBack
+	case w.rng.IntN(24) > 0:
 		return false
 	}
-	p.due = time.Now().Add(time.Duration(w.rng.Int64N(int64(mostHeldBack))))
+	p.due = time.Now().Add(hold)
 	w.note(fmt.Sprintf("held back: %s %t %d %d", p.what, p.answer, p.from.id, p.lane))
 	return true
 }
