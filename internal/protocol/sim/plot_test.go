@@ -41,7 +41,7 @@ func (w *world) play() {
 
 // begin begins a plot.
 func (w *world) begin() {
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(7) {
 	case 0:
 		w.plot = w.lostGrant(w.someone())
 	case 1:
@@ -55,9 +55,15 @@ func (w *world) begin() {
 	case 5:
 		w.plot = w.inherited(w.someone())
 	case 6:
-		w.plot = w.lateRequest(w.someone())
-	case 7:
-		w.plot = w.lateAnswer(w.someone(), w.someone())
+		w.late()
+	}
+}
+
+// late begins a plot in which requests or answers are late.
+func (w *world) late() {
+	a, other := w.someone(), w.someone()
+	if w.plot = w.lateRequest(a); w.rng.IntN(2) == 0 {
+		w.plot = w.lateAnswer(a, other)
 	}
 }
 

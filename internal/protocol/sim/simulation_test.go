@@ -104,6 +104,10 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			}
 		}
 		lossAt := w.rng.IntN(steps)
+		if w.server.Clock != nil && w.rng.IntN(3) == 0 { // the loss is that of a plot
+			lossAt = steps
+			w.late()
+		}
 		for i := range steps {
 			if w.step(); i == lossAt {
 				w.lose(anyBackup, nil)
