@@ -225,7 +225,7 @@ func (w *world) holdBack(p *parcel) bool {
 		return false
 	case p.from == w.slow && p.answer == w.slowAnswers:
 		w.slow = nil
-		hold = mostHeldBack
+		hold = ttl - time.Second // its lease stands
 	case w.rng.IntN(24) > 0:
 		return false
 	}
