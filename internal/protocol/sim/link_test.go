@@ -94,17 +94,26 @@ func readingOf(answer any) (reading protocol.Span) {
 	return reading
 }
 
-// errUnheard is the error of a call of which nothing was heard until all was calm.
+// errUnheard is the error of a call that was given up.
 var errUnheard = errors.New("nothing was heard")
 
-// unheard waits until a call ends whose request or answer is lost, or all is calm.
+// unheard waits until a call ends whose request or answer is lost, or is given up.
 func (w *world) unheard(ctx context.Context) error {
+	w.mu.Lock()
+	givenUp := w.givenUp
+	w.mu.Unlock()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-w.calmed:
+	case <-givenUp:
 		return errUnheard
 	}
+}
+
+// giveUp has all calls given up whose requests or answers are lost. The caller holds mu.
+func (w *world) giveUp() {
+	close(w.givenUp)
+	w.givenUp = make(chan struct{})
 }
 
 // actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.

@@ -18,7 +18,7 @@ func (w *world) serves() {
 	w.wait()
 	w.mu.Lock()
 	w.calm, w.serve, w.survivor, w.plot, w.ghosts = true, nil, nil, nil, nil
-	close(w.calmed)
+	w.giveUp()
 	w.mu.Unlock()
 	w.note("calm")
 	for _, p := range w.procs {

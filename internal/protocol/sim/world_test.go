@@ -79,7 +79,7 @@ type world struct {
 	named       bool   // and an error says how to lower it
 	slowest     time.Duration
 	calm        bool          // nothing happens any more
-	calmed      chan struct{} // is closed then
+	givenUp     chan struct{} // is closed when calls are given up of which nothing is heard
 	base        int64         // the highest tick that is stamped elsewhere
 	retired     bool
 
