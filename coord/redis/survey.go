@@ -72,7 +72,7 @@ func (s *session) found(ctx context.Context, r request,
 		if meta, err = s.meta(a); err != nil || meta.There() || anew == nil {
 			return a, meta, made, err
 		}
-		deadline := a.now + protocol.Allowance(lifetime.Since(sent)).Microseconds()
+		deadline := a.now + protocol.Allowance(lifetime.Since(sent), 0).Microseconds()
 		record, err := valueOf(meta, anew(protocol.Span{Low: a.now, High: deadline}))
 		if err != nil {
 			return nil, meta, false, err

@@ -54,10 +54,10 @@ const (
 )
 
 // Allowance returns how long after a reading of the back end's clock a change that rests on it may
-// still be made, see [Change.Deadline]. The request for the reading was sent so long ago, and the
-// change may take as long again.
-func Allowance(took time.Duration) time.Duration {
-	return min(2*took+leastAllowance, LongestAllowance)
+// still be made, see [Change.Deadline]. The request for the reading was sent some time ago, and the
+// change may take as long again, or as long as the last one that came too late.
+func Allowance(ago, late time.Duration) time.Duration {
+	return min(ago+max(ago, late)+leastAllowance, LongestAllowance)
 }
 
 // refusesLate reports whether the store refuses a change after its deadline.
@@ -71,7 +71,7 @@ func (c *Coordinator) refusesLate() bool {
 func (c *Coordinator) settling(sv *Survey) Span {
 	since := lifetime.Since(sv.began)
 	if c.refusesLate() {
-		since = Allowance(max(since, time.Duration(c.settled.Load())))
+		since = Allowance(since, time.Duration(c.tooLate.Load()))
 	}
 	return Span{sv.Server.Low, sv.Server.High + since.Microseconds()} //mutant:floor-reading
 }

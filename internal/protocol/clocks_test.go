@@ -112,11 +112,11 @@ func TestFloorClock(t *testing.T) {
 			"one machine":       {file, 0, time.Second, 0, 0, time.Second},
 			"refuses":           {forgets, 0, 0, 0, 0, leastAllowance},
 			"refuses, slow":     {forgets, 0, 6 * time.Second, 0, 0, 12*time.Second + leastAllowance},
-			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 8*time.Second + leastAllowance},
+			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance},
 			"refuses, too slow": {forgets, 0, time.Minute, 0, 0, LongestAllowance},
 		} {
 			c := &Coordinator{set: tt.set}
-			c.settled.Store(int64(tt.refused))
+			c.tooLate.Store(int64(tt.refused))
 			sv := &Survey{began: lifetime.Now()}
 			time.Sleep(tt.took)
 			sv.Server, sv.ended = Span{said, said + tt.unit}, lifetime.Now()

@@ -71,7 +71,7 @@ type Coordinator struct {
 	log      *slog.Logger
 	life     *lifetime.Life
 	detector *detector
-	settled  atomic.Int64 // nanoseconds that the last change took that had a deadline; 0: it was done
+	tooLate  atomic.Int64 // nanoseconds that the last change with a deadline took; 0: it was done
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
@@ -316,7 +316,7 @@ func (c *Coordinator) replace(ctx context.Context, s Session, change Change,
 		took = 0
 	}
 	if change.NoteLineage {
-		c.settled.Store(int64(took)) //mutant:settled-slowly
+		c.tooLate.Store(int64(took)) //mutant:allowance-grows
 	}
 	return out, cmp.Or(err, refused.damage(change, out, -1))
 }

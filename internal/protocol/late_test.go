@@ -130,7 +130,7 @@ func TestRaise_SlowWrites(t *testing.T) {
 			least := found.Add(2*time.Minute + time.Second)
 			floor := protocol.Time(space.Scale.Micro(meta.Floor))
 			if meta.Loss.Nonce == "" || took > 6*writes || floor.Before(least) ||
-				floor.After(least.Add(protocol.Allowance(2*writes))) {
+				floor.After(least.Add(protocol.Allowance(writes, writes))) {
 				t.Errorf("after %v the namespace is %+v, with the floor at %v; found at %v", took, meta, floor,
 					found)
 			}
