@@ -43,10 +43,15 @@ func send[T any](ctx context.Context, l *linked, what string,
 	if !ok {
 		return none, errors.New("a request that belongs to no call")
 	}
+	executed := func() (T, error) {
+		answer, err := request()
+		w.reach(answer)
+		return answer, err
+	}
 	ghost := func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.ghosts = append(w.ghosts, func() { _, _ = request() })
+		w.ghosts = append(w.ghosts, func() { _, _ = executed() })
 	}
 	switch f, _, ok := w.park(ctx, a, what, false); {
 	case !ok:
@@ -59,8 +64,7 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case f == repeated:
 		ghost()
 	}
-	answer, err = request()
-	w.meet()
+	answer, err = executed()
 	history := w.history
 	f, dawdles, ok := w.park(ctx, a, what, true)
 	switch {
@@ -92,6 +96,16 @@ func readingOf(answer any) (reading protocol.Span) {
 		reading = a.Server
 	}
 	return reading
+}
+
+// reach takes note of where a window ends that was stored, which may be lost before anybody knows.
+func (w *world) reach(answer any) {
+	out, ok := answer.(protocol.Outcome)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ok && out.Now != nil {
+		w.reached = max(w.reached, out.Now.Slot.Record.NotAfter)
+	}
 }
 
 // errUnheard is the error of a call that was given up.
