@@ -81,6 +81,7 @@ type world struct {
 	calm        bool          // nothing happens any more
 	givenUp     chan struct{} // is closed when calls are given up of which nothing is heard
 	base        int64         // the highest tick that is stamped elsewhere
+	reached     int64         // the highest tick of a window that was stored
 	retired     bool
 
 	mu     sync.Mutex
