@@ -73,13 +73,13 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case f == lost || f == delayed:
 		return none, w.unheard(ctx)
 	}
-	if err == nil {
-		if reading := readingOf(answer); reading != (protocol.Span{}) {
-			l.clock.Note(reading, sent)
-		}
-		l.p.hear(life, answer, history)
+	if reading := readingOf(answer); err == nil && reading != (protocol.Span{}) {
+		l.clock.Note(reading, sent)
 	}
 	w.pass(dawdles)
+	if err == nil {
+		l.p.hear(life, answer, history)
+	}
 	return answer, err
 }
 
