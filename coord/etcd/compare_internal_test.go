@@ -26,7 +26,7 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	}
 	sv, err := s.Survey(ctx, protocol.Ask{
 		Token: "token", Share: coord.Range{Count: 1024},
-		New: func(int64) protocol.Meta {
+		New: func(protocol.Span) protocol.Meta {
 			return protocol.NewMeta(space)
 		},
 	})

@@ -70,7 +70,7 @@ func ownerOf(v *protocol.View) ownerKey {
 func (s *session) Holds(v *protocol.View) bool { return ownerOf(v).lease != 0 }
 
 // Time implements [protocol.Session]. Etcd tells nobody the time.
-func (s *session) Time() int64 { return 0 }
+func (s *session) Time() protocol.Span { return protocol.Span{} }
 
 // Over implements [protocol.Session].
 func (s *session) Over() error {

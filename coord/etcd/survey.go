@@ -38,7 +38,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	var absent []clientv3.Cmp
 	var orElse []clientv3.Op
 	if ask.New != nil {
-		fresh, err := protocol.Encode(ask.New(0))
+		fresh, err := protocol.Encode(ask.New(protocol.Span{}))
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // api makes requests about the Lease objects of one Kubernetes namespace.
@@ -24,6 +26,8 @@ type api struct {
 	leases string // the address of the collection
 	in     string // the Kubernetes namespace
 	role   string // that errors name
+
+	protocol.ServerClock // the API server's
 }
 
 const (
@@ -51,19 +55,18 @@ var writes = map[string]struct{ method, content string }{
 // answer is what the API server sends.
 type answer interface{ check(r request) error }
 
-// call makes a request and decodes the answer. It returns the API server's clock, in microseconds
-// since 1970, rounded down to seconds; 0: it did not tell. An API server that is busy has done
-// nothing, and is asked again while there is time.
-func (a *api) call(ctx context.Context, r request, out answer) (date int64, err error) {
+// call makes a request and decodes the answer. It returns what the API server's clock can have said.
+// An API server that is busy has done nothing, and is asked again while there is time.
+func (a *api) call(ctx context.Context, r request, out answer) (server protocol.Span, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	for {
-		date, err = a.attempt(ctx, r, out)
+		server, err = a.attempt(ctx, r, out)
 		if code := codeOf(err); err != nil && (code == 0 || code >= http.StatusInternalServerError) {
 			a.dropIdle() // another connection may lead to another server
 		}
 		if codeOf(err) != http.StatusTooManyRequests || !wait(ctx) {
-			return date, err
+			return server, err
 		}
 	}
 }
@@ -88,24 +91,32 @@ func wait(ctx context.Context) bool {
 	}
 }
 
-// attempt makes a request once.
-func (a *api) attempt(ctx context.Context, r request, out answer) (date int64, err error) {
+// attempt makes a request once. The API server's clock is the header Date, rounded down to a second.
+func (a *api) attempt(
+	ctx context.Context, r request, out answer,
+) (server protocol.Span, err error) {
+	sent := lifetime.Now()
 	resp, err := a.send(ctx, r)
 	if err != nil {
-		return 0, err
+		return server, err
 	}
 	defer drop(resp)
-	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		date = t.UnixMicro()
-	}
 	if err = json.NewDecoder(io.LimitReader(resp.Body, largest)).Decode(out); err == nil {
 		err = out.check(r)
 	}
 	if err != nil {
 		err = fmt.Errorf("the answer of the API server at %s is not understood: %w",
 			resp.Request.URL.Host, err)
+		return server, err
 	}
-	return date, err
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return server, errors.New("the answer of the API server does not tell the time: " +
+			"whatever is between must leave its header Date as it is")
+	}
+	server = protocol.Span{Low: date.UnixMicro(), High: date.Add(time.Second).UnixMicro()}
+	a.Note(server, sent)
+	return server, nil
 }
 
 // drop ends an answer, so that its connection can be used again.

@@ -57,7 +57,7 @@ func (s *session) contentOf(change protocol.Change, before *object) (c content, 
 		slot = *change.Slot
 		c, err = holding(c, slot)
 	}
-	ends := s.Time() + slot.Lease().Microseconds()
+	ends := s.Time().High + slot.Lease().Microseconds() // never before the TTL is over
 	switch change.Owner {
 	case protocol.OwnerTaken:
 		c.Token, c.Ends = change.Token, ends
@@ -79,7 +79,7 @@ func (s *session) contentOf(change protocol.Change, before *object) (c content, 
 func (s *session) commitSlot(
 	ctx context.Context, change protocol.Change, a *all,
 ) (out protocol.Outcome, _ error) {
-	worker, now := change.Worker(), s.Time()
+	worker, now := change.Worker(), s.Time().Low
 	before := s.fromRaw(worker, change.Before.Slot.Raw)
 	switch {
 	case before.damage != nil:

@@ -17,8 +17,8 @@ type all struct {
 	damage error // of the record
 	slots  map[int]*object
 	marks  map[int]*lease // which worker IDs were granted
-	now    int64
-	mended atomic.Bool // a session of this process does what is half done
+	server protocol.Span  // the API server's clock when it had made the list
+	mended atomic.Bool    // a session of this process does what is half done
 }
 
 // leaseList is the answer to a list.
@@ -58,15 +58,12 @@ func (s *store) list(ctx context.Context) (_ *all, err error) {
 // listNow makes the request of list. It does not rely on labels, which can be lost: names tell.
 func (s *store) listNow(ctx context.Context) (*all, error) {
 	var l leaseList
-	now, err := s.call(ctx, request{verb: "list"}, &l)
-	if err == nil {
-		err = s.noteClock(now)
-	}
+	server, err := s.call(ctx, request{verb: "list"}, &l)
 	if err != nil {
 		return nil, err
 	}
 	name := s.objectName(-1)
-	a := &all{slots: map[int]*object{}, marks: map[int]*lease{}, now: now}
+	a := &all{slots: map[int]*object{}, marks: map[int]*lease{}, server: server}
 	for _, l := range l.Items {
 		n, id := numberOf(l.Metadata.Name, name+".used-"), numberOf(l.Metadata.Name, name+".")
 		switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,8 +27,6 @@ type store struct {
 	begun          atomic.Int64  // lists
 	last           *all          // list, guarded by turn; nil: it has failed
 	ticket         atomic.Int64  // where the next acquisition looks first
-
-	protocol.ServerClock // the API server's
 
 	mu   sync.Mutex
 	bars map[string]bar // writes that are refused, by their verb
@@ -59,21 +56,9 @@ func (s *store) Open(string, time.Duration, int) (protocol.Session, error) {
 	return &session{store: s, Timed: protocol.NewTimed()}, nil
 }
 
-// half is what is added to the API server's clock, which is rounded down to a second.
-const half = int64(time.Second / 2 / time.Microsecond)
-
-// noteClock takes note of the API server's clock.
-func (s *store) noteClock(date int64) error {
-	if date == 0 {
-		return errors.New("the answer of the API server does not tell the time: " +
-			"whatever is between must leave its header Date as it is")
-	}
-	s.Note(date + half)
-	return nil
-}
-
-// over reports whether a lease has ended, by the API server's clock. That of whoever has
-// renewed it may have been another one's, and either may be off by the bound.
+// over reports whether a lease has certainly ended, by the least that the API server's clock can
+// say. That of whoever has renewed it may have been another one's, and either may be off by the
+// bound.
 //
 //mutant:kube-skew
 func (s *store) over(ends, now int64) bool { return ends != forever && now >= ends+s.skew }
@@ -87,11 +72,11 @@ func (s *store) owned(o *object, now int64) bool {
 // that it has the newest one.
 func (s *store) read(ctx context.Context, name string) (*lease, error) {
 	l := &lease{}
-	now, err := s.call(ctx, request{verb: "get", name: name}, l)
+	_, err := s.call(ctx, request{verb: "get", name: name}, l)
 	if codeOf(err) == http.StatusNotFound {
 		return nil, nil //nolint:nilnil // it is not there
 	}
-	return l, cmp.Or(err, s.noteClock(now))
+	return l, err
 }
 
 // get reads an object; nil: it is not there.
@@ -183,7 +168,7 @@ func (s *store) change(
 			return nil, false, err
 		}
 		l = &lease{}
-		now, err := s.call(ctx, r, l)
+		_, err := s.call(ctx, r, l)
 		switch code := codeOf(err); {
 		case err == nil:
 			if name := l.lacks(to); name != "" {
@@ -191,7 +176,7 @@ func (s *store) change(
 					"%s: whatever changes writes of Leases, such as an admission webhook, must leave the "+
 					"annotation %s as it is", r.name, name)
 			}
-			return l, true, s.noteClock(now)
+			return l, true, nil
 		case code == http.StatusForbidden:
 			s.refuse(r.verb, err)
 		case code == http.StatusConflict && r.verb == "patch" && n < tries:
@@ -267,7 +252,7 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 	if v.Origin = meta.lost(slot.Seen); v.Origin == "" && meta.settled() {
 		v.Origin = marks.replaced(worker, slot)
 	}
-	v.Owned = s.owned(slot, s.Time())
+	v.Owned = s.owned(slot, s.Time().Low)
 	v.Slot, err = slotEntry(slot, worker)
 	return v, err
 }
@@ -289,7 +274,7 @@ func (s *session) Probe(ctx context.Context, workers []int) (out []protocol.Prob
 
 // Leases implements [protocol.Session].
 func (s *session) Leases(_ context.Context, holders []protocol.Holder) (out []protocol.Lease) {
-	now := s.Time()
+	now := s.Time().Low
 	for _, h := range holders {
 		o, ok := h.Lease.(*object)
 		if !ok {
@@ -326,7 +311,7 @@ func (s *session) List(ctx context.Context, _ bool) (*protocol.Listing, error) {
 			"deals with it, or 'unalike quarantine'", why))
 	}
 	for _, id := range a.ids() {
-		if s.owned(a.slots[id], a.now) {
+		if s.owned(a.slots[id], a.server.Low) {
 			l.Owned = append(l.Owned, id)
 		}
 		switch e, err := slotEntry(a.slots[id], id); {

@@ -44,7 +44,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		case a.damage != nil:
 			return nil, a.damage
 		case a.meta == nil && len(a.slots) == 0 && ask.New == nil:
-			return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
+			return &protocol.Survey{
+				Position: protocol.Position{Server: a.server}, Worker: -1, Last: -1,
+			}, nil
 		}
 		ready, now, err := s.mend(ctx, a, ask, made || n >= mendAfter)
 		made = made || now
@@ -97,10 +99,10 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	if ask.New == nil {
 		return false, s.errNoNamespace()
 	}
-	meta := ask.New(a.now + 2*half)
+	meta := ask.New(a.server)
 	if len(a.slots)+len(a.marks) > 0 {
 		base := a.most(func(o *object) int64 { return o.Base })
-		meta = ask.Again(a.now+2*half, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
+		meta = ask.Again(a.server, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
 		meta.Base = max(meta.Base, base)
 	}
 	o := &object{name: s.objectName(-1)}
@@ -127,8 +129,9 @@ func (a *all) tooMany(ask protocol.Ask) error {
 // surveyOf reads a list.
 func (s *session) surveyOf(a *all, ask protocol.Ask, made bool) *protocol.Survey {
 	sv := &protocol.Survey{
-		Meta: a.record, Made: made, Worker: s.leads(a, ask.Token), Last: -1, Slots: len(a.slots),
-		Server: a.now, Unit: 2 * half, Origin: a.missing(),
+		Position: protocol.Position{Server: a.server},
+		Meta:     a.record, Made: made, Worker: s.leads(a, ask.Token), Last: -1, Slots: len(a.slots),
+		Origin: a.missing(),
 	}
 	meta := &sv.Meta.Record
 	if a.newest() > a.meta.Writes { // slots know what the record has forgotten
@@ -144,7 +147,7 @@ func (s *session) surveyOf(a *all, ask protocol.Ask, made bool) *protocol.Survey
 				sv.Last, sv.LastSlot = id, e
 			}
 		}
-		if in := ask.Share.Count == 0 || n >= 0 && n < ask.Share.Count; !in || !s.owned(o, a.now) {
+		if in := ask.Share.Count == 0 || n >= 0 && n < ask.Share.Count; !in || !s.owned(o, a.server.Low) {
 			continue
 		}
 		sv.Owned = append(sv.Owned, id)
@@ -181,7 +184,7 @@ func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded
 		switch o := a.slots[id]; {
 		case o == nil:
 			other = append(other, id)
-		case o.damage == nil && !s.owned(o, a.now):
+		case o.damage == nil && !s.owned(o, a.server.Low):
 			made = append(made, id)
 		}
 	}
@@ -200,7 +203,7 @@ func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded
 // that its holder had given up; either is as good.
 func (s *session) leads(a *all, token string) int {
 	for _, id := range a.ids() {
-		if o := a.slots[id]; token != "" && o.Token == token && s.owned(o, a.now) {
+		if o := a.slots[id]; token != "" && o.Token == token && s.owned(o, a.server.Low) {
 			return id
 		}
 	}

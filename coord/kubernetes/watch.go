@@ -67,7 +67,7 @@ func (s *store) watch(
 		}
 		o := objectOf(&event.Object)
 		older := o.damage == nil && o.Writes < slot.Version
-		held := o.Token == slot.Record.Token && s.owned(o, s.Time())
+		held := o.Token == slot.Record.Token && s.owned(o, s.Time().Low)
 		if event.Type == "DELETED" || !older && !held {
 			return true, nil
 		}
@@ -96,7 +96,7 @@ func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
 		case event.Type == "ERROR":
 			return false
 		case n < 0 || n >= share.Count:
-		case event.Type == "DELETED" || !s.owned(objectOf(&event.Object), s.Time()):
+		case event.Type == "DELETED" || !s.owned(objectOf(&event.Object), s.Time().Low):
 			return true
 		}
 	}

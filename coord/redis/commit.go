@@ -43,7 +43,8 @@ func (s *session) written(c *protocol.Change, worker int) (w *write, err error) 
 	before := c.Before
 	w = &write{Meta: string(before.Meta.Raw), Unused: c.Unused, Set: map[string]string{}}
 	if c.NoteLineage {
-		w.Settles, w.Seen = before.Lineage, before.Server
+		w.Settles = before.Lineage
+		w.Deadline = c.Deadline
 	}
 	if c.Meta != nil {
 		if w.Set[fieldMeta], err = valueOf(before.Meta, *c.Meta); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -40,7 +41,9 @@ type write struct {
 	Unused  bool   `json:"unused,omitempty"` // nothing but the namespace is stored
 	Opens   int64  `json:"opens"`            // from when on a window may end as late as this one
 	Settles string `json:"settles,omitempty"`
-	Seen    int64  `json:"seen,omitempty"` // when the lineage that is settled was read
+	// Deadline is until when a lineage may be settled, by the server's clock, in microseconds since
+	// 1970.
+	Deadline int64 `json:"deadline"`
 
 	Set   map[string]string `json:"set"`
 	Del   []string          `json:"del,omitempty"`   // fields that are deleted if they lead to ID
@@ -72,6 +75,7 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	sent := lifetime.Now()
 	reply, err := s.call(ctx, text)
 	if err != nil {
 		return nil, s.explain(err)
@@ -81,7 +85,7 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 		return nil, err
 	}
 	a.Wrote = r.Write != nil && a.refused == ""
-	s.Note(a.now)
+	s.Note(a.Server, sent)
 	return a, nil
 }
 
@@ -108,6 +112,7 @@ func answerOf(reply []any, get []string) (*answer, error) {
 		return nil, fmt.Errorf("%w (%d and %d of %d fields)", errReply, len(values), len(matching),
 			len(get))
 	}
+	a.Server = protocol.Span{Low: a.now, High: a.now}
 	for i, value := range values {
 		if text, ok := value.(string); ok {
 			a.values[get[i]] = text

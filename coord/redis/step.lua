@@ -12,7 +12,6 @@
 -- Times are in microseconds since 1970, by this server's clock.
 local key, req = KEYS[1], cjson.decode(ARGV[1])
 local PAGE, DIGITS, FOREVER = 16, 16, 9e15
-local LATEST = 5e6 -- how long a lineage that was seen may be settled
 
 local function stored(field) return redis.call('HGET', key, field) or '' end
 
@@ -81,7 +80,8 @@ end
 -- refusal returns why a write is refused; empty: it is done.
 local function refusal(w)
   if w.settles then
-    if w.settles ~= lineage or now - w.seen > LATEST then return 'lineage' end
+    --mutant:redis-deadline
+    if w.settles ~= lineage or now > w.deadline then return 'lineage' end
   elseif origin ~= lineage then
     return 'lineage'
   end

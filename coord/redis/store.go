@@ -83,7 +83,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 	if err != nil {
 		return nil
 	}
-	now := s.Time()
+	now := s.Time().Low // a lease lasts no longer than this says
 	for i, h := range holders {
 		if l, ok := h.Lease.(lease); ok && slots[i].Err == nil {
 			slot := slots[i].Slot.Record

@@ -81,29 +81,31 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		lineage string        // that the change settles; empty: the server's
-		ago     time.Duration // that it was seen
+		late    time.Duration // after its deadline
 		ends    time.Duration // of the window, from the server's now on; 0: no window
 		refused string
 	}{
-		"as it should be":        {ago: 3 * time.Second},
-		"another lineage":        {lineage: "elsewhere-1", refused: "lineage"},
-		"seen long ago":          {ago: 5100 * time.Millisecond, refused: "lineage"},
-		"a window":               {ends: MaxHorizon},
-		"a window that is ahead": {ends: MaxHorizon + 500*time.Millisecond, refused: "ahead"},
+		"as it should be":    {late: -time.Minute},
+		"another lineage":    {lineage: "elsewhere-1", refused: "lineage"},
+		"after its deadline": {late: time.Microsecond, refused: "lineage"},
+		"a window":           {late: -time.Minute, ends: MaxHorizon},
+		"a window that is ahead": {
+			late: -time.Minute, ends: MaxHorizon + 500*time.Millisecond, refused: "ahead",
+		},
 	} {
 		sv, err := s.Survey(t.Context(), protocol.Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		scale := drivertest.Scale()
-		change := protocol.Change{Before: &protocol.View{
-			Position: sv.Position, Meta: sv.Meta,
-			Server: sv.Server - tc.ago.Microseconds(),
-		}, NoteLineage: true}
+		change := protocol.Change{
+			Before: &protocol.View{Position: sv.Position, Meta: sv.Meta}, NoteLineage: true,
+			Deadline: sv.Server.High - tc.late.Microseconds(),
+		}
 		change.Before.Lineage = cmp.Or(tc.lineage, sv.Lineage)
 		if change.Meta = &sv.Meta.Record; tc.ends > 0 {
 			change.Meta, change.Slot = nil, &protocol.Slot{
-				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server + tc.ends.Microseconds()),
+				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server.Low + tc.ends.Microseconds()),
 				LastTick: drivertest.Space().LastTick, TTL: 1000,
 			}
 			change.Owner, change.Token = protocol.OwnerTaken, "t"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -33,7 +34,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, err
 	}
 	sv := &protocol.Survey{
-		Position: a.Position, Meta: meta, Made: made, Worker: a.worker, Last: -1, Server: a.now, Unit: 1,
+		Position: a.Position, Meta: meta, Made: made, Worker: a.worker, Last: -1,
 	}
 	if !meta.There() {
 		return sv, nil
@@ -56,10 +57,11 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 
 // found reads a namespace, which is made if it is not there and anew is not nil.
 func (s *session) found(ctx context.Context, r request,
-	anew func(now int64) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool,
+	anew func(at protocol.Span) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool,
 	err error,
 ) {
 	for {
+		sent := lifetime.Now()
 		if a, err = s.do(ctx, r); err != nil {
 			return nil, meta, false, err
 		}
@@ -70,11 +72,14 @@ func (s *session) found(ctx context.Context, r request,
 		if meta, err = s.meta(a); err != nil || meta.There() || anew == nil {
 			return a, meta, made, err
 		}
-		record, err := valueOf(meta, anew(a.now))
+		deadline := a.now + protocol.Allowance(lifetime.Since(sent), 0).Microseconds()
+		record, err := valueOf(meta, anew(protocol.Span{Low: a.now, High: deadline}))
 		if err != nil {
 			return nil, meta, false, err
 		}
-		r.Write = &write{Set: map[string]string{fieldMeta: record}, Settles: a.Lineage, Seen: a.now}
+		r.Write = &write{
+			Set: map[string]string{fieldMeta: record}, Settles: a.Lineage, Deadline: deadline,
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -174,6 +175,7 @@ func (s *session) write(ctx context.Context, ops []op) (failed *op, err error) {
 	}
 	var blame *op
 	err = s.together(ctx, func(c *client.Conn) error {
+		sent := lifetime.Now()
 		results, err := c.Multi(requests...)
 		for i, one := range results {
 			switch {
@@ -181,7 +183,7 @@ func (s *session) write(ctx context.Context, ops []op) (failed *op, err error) {
 				blame = &ops[i]
 				return s.refused(blame.guard, err)
 			case err == nil && one.Stat != nil:
-				s.tick(one.Stat.Mtime)
+				s.tick(one.Stat.Mtime, sent)
 			}
 		}
 		return err

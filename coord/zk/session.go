@@ -262,8 +262,13 @@ func (s *session) cut() {
 	}
 }
 
-// tick takes note of the leader's clock at a write, in milliseconds, which are rounded down.
-func (s *session) tick(milli int64) { s.Note(milli*1000 + 500) }
+// tick takes note of the leader's clock at a write that was sent at a time, in milliseconds, which
+// are rounded down, and returns what it can have said.
+func (s *session) tick(milli int64, sent time.Time) protocol.Span {
+	reading := protocol.Span{Low: milli * 1000, High: (milli + 1) * 1000}
+	s.Note(reading, sent)
+	return reading
+}
 
 // Over implements [protocol.Session].
 func (s *session) Over() error { return context.Cause(s.ended) }

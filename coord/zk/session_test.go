@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, n := opened.(*session), opened.(*session).nodes
-	fresh := func(int64) protocol.Meta { return protocol.NewMeta(drivertest.Space()) }
+	fresh := func(protocol.Span) protocol.Meta { return protocol.NewMeta(drivertest.Space()) }
 	if _, err := s.Survey(t.Context(), protocol.Ask{New: fresh}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,10 +68,12 @@ func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Positio
 func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.Position, _ error) {
 	clock, sent := s.nodes.clock(), make(chan struct{})
 	var stat *client.Stat
+	var began time.Time
 	requests := []request{func(c *client.Conn) (err error) {
 		once := sync.OnceFunc(func() { close(sent) })
 		defer once()
 		s.clockSent.Store(&once)
+		began = lifetime.Now()
 		stat, err = c.Set(clock, nil, -1)
 		return s.refused(clock, err)
 	}}
@@ -85,10 +87,12 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.P
 	case err != nil:
 		return at, err
 	}
-	s.tick(stat.Mtime)
+	server := s.tick(stat.Mtime, began)
 	// An election gives transactions higher numbers, also after old data were put back. The
 	// version of this node has no gaps: that of the next look tells.
-	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil //mutant:zk-number
+	return protocol.Position{
+		Number: s.number(stat.Version), Wrote: true, Server: server, //mutant:zk-number
+	}, nil
 }
 
 // closed is a request whose error says that everybody may write to the namespace.
@@ -171,7 +175,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 }
 
 func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	n, sv := s.nodes, &protocol.Survey{Worker: -1, Last: -1, Unit: time.Millisecond.Microseconds()}
+	n, sv := s.nodes, &protocol.Survey{Worker: -1, Last: -1}
 	var owners, slots []string
 	var token, identity protocol.Entry[protocol.Pointer]
 	reads := []request{s.meta(&sv.Meta), names(n.owners(), &owners)}
@@ -187,7 +191,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	sv.Begin, sv.Server = sv.Number, s.Time()
+	sv.Begin = sv.Number
 	owned, bad := workersOf(n.owners(), owners)
 	if len(bad) > 0 {
 		return nil, bad[0]
@@ -230,7 +234,7 @@ func (st *store) slot(id int, e *protocol.Entry[protocol.Slot]) request {
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error. It reports whether it has made them.
 func (s *session) makeNamespace(ctx context.Context,
-	fresh func(now int64) protocol.Meta,
+	fresh func(at protocol.Span) protocol.Meta,
 ) (made bool, err error) {
 	if err := s.makeRoot(ctx); err != nil {
 		return false, err

@@ -22,6 +22,9 @@
  *
  * Time is as in quarantine.pml: `now` is what the reference says (the server's clock, or the median of live holders'),
  * and the clocks of holders are within EPS of it. The clock of a process that raises the floor may say anything.
+ *
+ *   -DSLOW=n    requests take up to n ticks: the reading of the server's clock by which a floor is raised is so old when the
+ *               floor is stored. The process adds an allowance, and the server refuses what comes later than that.
  */
 
 #ifndef TM
@@ -69,6 +72,9 @@ byte s_tok;                     /* 0: released; p + 1: the running incarnation o
 byte s_nb, s_na;
 byte floor;
 byte r_floor;                   /* the floor that the record of the last loss demands; 0: there is none */
+#ifdef SLOW
+byte r_found, o_rfound;         /* when that loss was found, at the earliest: the reading, without the allowance */
+#endif
 #define DEAD 3
 
 /* The copy to which a loss goes back. */
@@ -171,6 +177,11 @@ bit  byNew;                     /* the stamp of the witness counts */
 #define MARGIN  (2 * EPS + 1)
 #endif
 #define LATER(p, f)  ((f) >= seenAt[p] + LONG(p) + EPS + MARGIN)
+#if defined(SLOW) && !defined(M_BYFLOOR)
+#define FOUND(p)  (r_found >= seenAt[p] + MARGIN)
+#else                           /* the floor tells when the loss was found, allowance included */
+#define FOUND(p)  true
+#endif
 #if defined(M_NOTIME)           /* the time of the evidence is not compared */
 #define SETTLED(p)  (r_floor != 0 && !k_r[p])
 #elif defined(M_BELOW)          /* all of one's own windows end below the floor, so nothing can happen */
@@ -180,7 +191,7 @@ bit  byNew;                     /* the stamp of the witness counts */
 #elif defined(M_AGAIN)          /* every straggler raises the floor */
 #define SETTLED(p)  false
 #else
-#define SETTLED(p)  (r_floor != 0 && !k_r[p] && LATER(p, r_floor))
+#define SETTLED(p)  (r_floor != 0 && !k_r[p] && LATER(p, r_floor) && FOUND(p))
 #endif
 
 /* The time that counts for a floor, if the clock of the one who raises it says c. */
@@ -209,11 +220,15 @@ bit  byNew;                     /* the stamp of the witness counts */
 hidden byte k;
 hidden byte wasBlind;
 
-inline raise(p, c) {
+/* old: how many ticks ago the clock was read. extra: the allowance; 0 of both where requests take no time. */
+inline raise(p, c, old, extra) {
 #ifdef OUTAGE
 	CHECK_L3(wasBlind);
 #endif
-	r_floor = CLOCK(c) + LONG(p) + EPS;
+	r_floor = CLOCK(c) - old + extra + LONG(p) + EPS;
+#ifdef SLOW
+	r_found = CLOCK(c) - old;
+#endif
 #ifdef DECL
 	s_decl = s_decl || REMEMBERS(p);
 #endif
@@ -222,7 +237,7 @@ inline raise(p, c) {
 }
 
 /* What the process has noticed is dealt with before its request is. */
-inline notice(p, c) {
+inline notice(p, c, old, extra) {
 	wasBlind = blind;
 	CHECK_L3(losses > 0 || !PROOF(p));                      /* no false alarm */
 	if
@@ -231,7 +246,7 @@ inline notice(p, c) {
 	:: else
 	fi;
 	if
-	:: NOTICED(p) && !SETTLED(p) -> raise(p, c)
+	:: NOTICED(p) && !SETTLED(p) -> raise(p, c, old, extra)
 	:: else
 	fi;
 	wasBlind = 0
@@ -279,8 +294,15 @@ inline tidy() {
 		for (k : 0 .. 1) {
 			if :: !contra[k] -> seenAt[k] = 0; k_r[k] = 0 :: else fi
 		}
+#ifdef SLOW
+		o_rfound = 0;
+#endif
 		if
-		:: !contra[0] && !contra[1] -> r_floor = 0
+		:: !contra[0] && !contra[1] ->
+			r_floor = 0;
+#ifdef SLOW
+			r_found = 0
+#endif
 		:: else
 		fi
 	:: else
@@ -376,7 +398,7 @@ byte newFloor;
 
 proctype process(byte p)
 {
-	byte t, h, c;
+	byte t, h, c, old, extra;
 	bit heard, flag;
 	do
 	:: atomic { REACHES ->
@@ -385,15 +407,23 @@ proctype process(byte p)
 		if :: heard = 1 :: heard = 0 fi;
 		if :: flag = 1 :: flag = 0 fi;
 		if :: NOTICED(p) && !SETTLED(p) ->
-			if :: c = 0 :: c = now :: c = now + EPS :: c = FAR fi
+			if :: c = 0 :: c = now :: c = now + EPS :: c = FAR fi;
+#ifdef SLOW
+			SOME(old, 0, MIN(SLOW, now));
+#ifdef M_LATE                   /* nothing is refused that comes later than the allowance says */
+			SOME(extra, 0, SLOW)
+#else
+			SOME(extra, old, SLOW)
+#endif
+#endif
 		:: else
 		fi;
 		if
-		:: d_step { !held[p] -> notice(p, c); acquire(p, t, h, heard, flag); tidy() }
-		:: d_step { held[p] && flag -> notice(p, c); renew(p, t, h, heard); tidy() }
-		:: d_step { held[p] && h == 1 -> notice(p, c); release(p, t, flag, heard); tidy() }
+		:: d_step { !held[p] -> notice(p, c, old, extra); acquire(p, t, h, heard, flag); tidy() }
+		:: d_step { held[p] && flag -> notice(p, c, old, extra); renew(p, t, h, heard); tidy() }
+		:: d_step { held[p] && h == 1 -> notice(p, c, old, extra); release(p, t, flag, heard); tidy() }
 		fi;
-		t = 0; h = 0; c = 0; heard = 0; flag = 0 }
+		t = 0; h = 0; c = 0; old = 0; extra = 0; heard = 0; flag = 0 }
 
 #if !defined(CARRIED) && !defined(WHOLE)
 	/* A number is seen without the record of the namespace. */
@@ -437,6 +467,9 @@ inline lose() {
 #endif
 #else
 	s_tok = o_tok; s_nb = o_nb; s_na = o_na; floor = o_floor; r_floor = o_rfloor;
+#ifdef SLOW
+	r_found = o_rfound;
+#endif
 	k_r[0] = k_o[0]; k_r[1] = k_o[1]; r_o = 1;
 #ifdef CARRIED
 	s_gen = o_gen; nonce = o_nonce;
@@ -462,6 +495,9 @@ proctype world()
 		o_tok = s_tok; o_nb = s_nb; o_na = s_na; o_floor = floor; o_rfloor = r_floor; r_o = 1; k_o[0] = k_r[0]; k_o[1] = k_r[1];
 #ifdef CARRIED
 		o_gen = s_gen; o_nonce = nonce;
+#endif
+#ifdef SLOW
+		o_rfound = r_found;
 #endif
 		moved = 0; newer[0] = 0; newer[1] = 0; tidy() }
 #endif

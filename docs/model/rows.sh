@@ -64,6 +64,7 @@ tiny=yes
 row loss "made again" safe TM=1 CARRIED REMADE
 row loss "floor that went back" safe TM=1 LOSSES=1 FOLLOWS=3 WHOLE
 row loss "lowered floor" safe TM=1 LOSSES=1 LOWER
+row loss "slow requests" safe TM=1 SLOW=1
 row loss "declared, made again" safe TM=1 LOSSES=1 CARRIED REMADE DECL=2
 row loss OWNH S1 ONLY=1 TM=1 LOSSES=1 DECL=2 M_OWNH
 row loss UNREMEMBERED S1 ONLY=1 TM=1 LOSSES=1 CARRIED REMADE DECL=2 M_UNREMEMBERED
@@ -78,6 +79,8 @@ row loss NOTIME S1 ONLY=1 TM=1 M_NOTIME
 row loss NOMARGIN S1 ONLY=1 TM=1 M_NOMARGIN
 row loss BELOW S1 ONLY=1 TM=1 M_BELOW
 row loss ANYFLOOR S1 ONLY=1 TM=2 LOSSES=1 OPERATOR=2 M_ANYFLOOR
+row loss LATE S1 ONLY=1 TM=1 SLOW=1 M_LATE
+row loss BYFLOOR S1 ONLY=1 TM=2 SLOW=1 M_BYFLOOR
 row loss AGAIN L3 TM=1 LOSSES=1 OUTAGE M_AGAIN
 # What cannot be had: the old back end of a namespace that was moved forgets that it was closed. Not a mutant.
 row loss MOVED+FORGOTTEN S1 ONLY=1 TM=1 LOSSES=1 MOVE=1
@@ -194,6 +197,8 @@ row loss "longer time" safe TM=2
 row loss "stragglers, two losses" safe TM=1 OUTAGE
 row loss "operator's floor" safe TM=2 LOSSES=1 OPERATOR=2
 row loss "three losses" safe TM=1 LOSSES=3
+row loss "slow, longer time" safe TM=2 SLOW=1
+row loss "slow, skew 1" safe TM=1 SLOW=1 EPS=1 LOSSES=1
 row loss "operator, two losses" safe TM=1 OPERATOR=4
 row loss "lowered, two losses" safe TM=1 LOWER
 row loss "moved, two losses" safe TM=1 MOVE=0

@@ -45,7 +45,7 @@ func bump(ctx context.Context, s *Store) (floor int64, err error) {
 		Fingerprint: "f", Scale: clock.Scale{Unit: 1000},
 		LastTick: 1 << 40, Capacity: 16,
 	})
-	sv, err := op.Survey(ctx, protocol.Ask{New: func(int64) protocol.Meta { return meta }})
+	sv, err := op.Survey(ctx, protocol.Ask{New: func(protocol.Span) protocol.Meta { return meta }})
 	if err != nil || sv.Made {
 		return 0, err
 	}

@@ -59,9 +59,10 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // survey is what a state tells.
 func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey {
 	v := &protocol.Survey{
-		Position: protocol.Position{Number: d.Number, Wrote: made}, Meta: d.Meta, Made: made,
+		Position: protocol.Position{Number: d.Number, Wrote: made, Server: s.Time()},
+		Meta:     d.Meta, Made: made,
 		Worker: d.worker(ask.Token), Last: -1,
-		Slots: len(d.Slots) + len(d.Marks), Begin: s.o.Begin, Server: s.Time(), Unit: 1,
+		Slots: len(d.Slots) + len(d.Marks), Begin: s.o.Begin,
 	}
 	for id, slot := range d.Slots {
 		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
@@ -191,7 +192,10 @@ func (s *session) Holds(v *protocol.View) bool {
 }
 
 // Time implements [protocol.Session].
-func (s *session) Time() int64 { return clock.Fresh(s.o.Clock) }
+func (s *session) Time() protocol.Span {
+	now := clock.Fresh(s.o.Clock)
+	return protocol.Span{Low: now, High: now}
+}
 
 // Over implements [protocol.Session].
 func (s *session) Over() error {

@@ -54,7 +54,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 			meta = meta.declaredNew()
 			return done(c.replace(ctx, s, Change{
 				Before: sv.view(), Meta: &meta, Unused: true,
-				NoteLineage: true,
+				NoteLineage: true, Deadline: c.settling(sv).High,
 			}, refused))
 		})
 }
@@ -65,9 +65,9 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 // with a [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	return c.changeFloor(ctx, "raise the floor", c.floorClock,
-		func(meta Meta, now int64) (Meta, error) {
+		func(meta Meta, at Span) (Meta, error) {
 			if until.IsZero() {
-				return meta.AfterLoss(c.detector.observation().meta, now, c.limits()), nil
+				return meta.AfterLoss(c.detector.observation().meta, at, c.limits()), nil
 			}
 			return meta.Quarantine(until)
 		})
@@ -76,8 +76,8 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 // Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", c.lowerClock,
-		func(meta Meta, now int64) (Meta, error) {
-			return meta.Lowered(now, c.limits())
+		func(meta Meta, at Span) (Meta, error) {
+			return meta.Lowered(at.High, c.limits())
 		})
 }
 
@@ -85,8 +85,8 @@ func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 // the floor that holds then. Nothing is written if nothing changes, or if this machine's clock
 // is wrong.
 func (c *Coordinator) changeFloor(ctx context.Context, what string,
-	clock func(s Session, sv *Survey, now int64) (int64, error),
-	change func(meta Meta, now int64) (Meta, error),
+	clock func(sv *Survey, now int64) (Span, error),
+	change func(meta Meta, at Span) (Meta, error),
 ) (time.Time, error) {
 	var floor time.Time
 	err := c.admin(ctx, what, func(ctx context.Context, s Session, refused refusals) error {
@@ -97,11 +97,11 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string,
 		if !sv.Meta.There() {
 			return errNoNamespace
 		}
-		now, err := clock(s, sv, c.now())
+		at, err := clock(sv, c.now())
 		if err != nil {
 			return err
 		}
-		meta, err := change(sv.Meta.Record, now)
+		meta, err := change(sv.Meta.Record, at)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string,
 		}
 		return done(c.replace(ctx, s, Change{
 			Before: sv.view(), Meta: &meta,
-			NoteLineage: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce,
+			NoteLineage: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce, Deadline: at.High,
 		}, refused))
 	})
 	return floor, err
@@ -224,7 +224,7 @@ func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing
 	l, err := s.List(ctx, slots)
 	//mutant:listed
 	if err == nil && l.Number != 0 { // else it may be older than what was seen before
-		c.detector.observe(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s))
+		c.detector.observe(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s, l.Position))
 	}
 	return l, err
 }

@@ -75,7 +75,7 @@ const sampled = 8
 // lives are the last renewals of the holders of a survey.
 func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]Span {
 	all := sv.marks()
-	if sv.Server == 0 || len(sv.Holders) == 0 {
+	if !sv.timed() || len(sv.Holders) == 0 {
 		return all
 	}
 	for n, asked := len(sv.Holders), 0; asked < n && len(all) < sampled; asked += sampled {
@@ -109,7 +109,7 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, now 
 		clear(c.silence)
 	}
 	switch {
-	case sv.Server == 0 && differs != nil && len(lives) > 1:
+	case !sv.timed() && differs != nil && len(lives) > 1:
 		differs.Source = "the holders"
 		if ends != 0 {
 			differs.Until = Time(ends)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -47,24 +48,86 @@ func TestDuring(t *testing.T) {
 	}
 }
 
-// told is a session of which only the back end's clock is known.
-type told struct {
-	Session
-	time int64
+// TestServerClock: the clock is not before what an answer says since it arrived, and not after what
+// it says since its request was sent. An answer to an earlier request than the newest known changes
+// nothing, however late it comes.
+func TestServerClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const second = 1_000_000
+		began := lifetime.Now()
+		server := func() int64 { return 500*second + lifetime.Since(began).Microseconds() }
+		var c ServerClock
+		if at := c.Time(); at != (Span{}) {
+			t.Errorf("before any answer it says %v", at)
+		}
+		check := func(after string, early, late time.Duration) {
+			t.Helper()
+			want := Span{server() - early.Microseconds(), server() + late.Microseconds()}
+			if got := c.Time(); got != want {
+				t.Errorf("after %s it says %v; want %v", after, got, want)
+			}
+		}
+		first := lifetime.Now()
+		time.Sleep(time.Second)
+		early := Span{server(), server()}
+		time.Sleep(8 * time.Second)
+		later := lifetime.Now()
+		time.Sleep(2 * time.Second)
+		reading := Span{server(), server() + second} // rounded down to a second
+		time.Sleep(3 * time.Second)
+		c.Note(reading, later)
+		check("an answer", 3*time.Second, 2*time.Second+time.Second)
+		c.Note(early, first)
+		check("one to an earlier request", 3*time.Second, 2*time.Second+time.Second)
+		time.Sleep(time.Minute)
+		check("a minute", 3*time.Second, 2*time.Second+time.Second)
+		c.Note(Span{server(), server()}, lifetime.Now())
+		check("one to a later request", 0, 0)
+	})
 }
 
-func (s told) Time() int64 { return s.time }
-
-// TestFloorByACoarseClock: a floor is for the end of the unit that a back end's clock is rounded
-// to.
-func TestFloorByACoarseClock(t *testing.T) {
-	c := &Coordinator{set: Settings{SkewBound: time.Second}}
-	for unit, want := range map[int64]int64{1: 100_000_000, 1_000_000: 100_500_000} {
-		sv := &Survey{Server: 100_000_000, Unit: unit, began: lifetime.Now(), ended: lifetime.Now()}
-		if at, err := c.floorClock(told{time: 100_000_000}, sv, 100_000_000); at != want || err != nil {
-			t.Errorf("a unit of %d: %d, %v; want %d", unit, at, err, want)
+// TestFloorClock: a floor is for the latest that the back end's clock can say: at the end of the
+// unit that it is rounded to, and after all the time since the request was sent. What was seen
+// before the reading is certainly older than the loss. Where the store refuses a change that comes
+// late, the change may take as long again, or as the last one that came too late.
+func TestFloorClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const said = 100_000_000
+		forgets := Settings{SkewBound: time.Second, Forgets: true, ServerClock: true}
+		file := forgets
+		file.OneMachine = true
+		for name, tt := range map[string]struct {
+			set         Settings
+			unit        int64
+			took, waits time.Duration // the survey, and since its answer
+			refused     time.Duration // the last change, which took so long; 0: it was done
+			late        time.Duration
+		}{
+			"exact":               {Settings{SkewBound: time.Second}, 0, 0, 0, 0, 0},
+			"rounded to a second": {Settings{SkewBound: time.Second}, 1_000_000, 0, 0, 0, time.Second},
+			"slow": {
+				Settings{SkewBound: time.Second}, 0, 8 * time.Second, 3 * time.Second, 0,
+				11 * time.Second,
+			},
+			"one machine":       {file, 0, time.Second, 0, 0, time.Second},
+			"refuses":           {forgets, 0, 0, 0, 0, leastAllowance},
+			"refuses, slow":     {forgets, 0, 6 * time.Second, 0, 0, 12*time.Second + leastAllowance},
+			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance},
+			"refuses, too slow": {forgets, 0, time.Minute, 0, 0, LongestAllowance},
+		} {
+			c := &Coordinator{set: tt.set}
+			c.tooLate.Store(int64(tt.refused))
+			sv := &Survey{began: lifetime.Now()}
+			time.Sleep(tt.took)
+			sv.Server, sv.ended = Span{said, said + tt.unit}, lifetime.Now()
+			time.Sleep(tt.waits)
+			own := said + (tt.took + tt.waits).Microseconds()
+			at, err := c.floorClock(sv, own)
+			if want := (Span{said, said + tt.late.Microseconds()}); at != want || err != nil {
+				t.Errorf("%s: %v, %v; want %v", name, at, err, want)
+			}
 		}
-	}
+	})
 }
 
 // listened is a session that tells when leases were renewed, of which those below retired are of
@@ -94,7 +157,8 @@ func TestHoldersBesideRetired(t *testing.T) {
 		{21, 8, 8, 2},
 		{100, 99, 1, 13},
 	} {
-		sv, s := &Survey{Server: 1}, &listened{retired: tt.retired}
+		sv, s := &Survey{}, &listened{retired: tt.retired}
+		sv.Server = exactly(1)
 		for id := range tt.holders {
 			sv.Holders = append(sv.Holders, Holder{Worker: id})
 		}

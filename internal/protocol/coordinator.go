@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -74,6 +75,7 @@ type Coordinator struct {
 	life     *lifetime.Life
 	detector *detector
 	witness  witness
+	tooLate  atomic.Int64 // nanoseconds that the last change with a deadline took; 0: it was done
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
@@ -173,13 +175,20 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 // now reads this machine's clock, in microseconds since 1970.
 func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 
-// seen is the time of what is seen now: the back end's, if it has a clock.
-func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
+// seen is the latest time at which what an answer shows can have been stored: by the back end's
+// clock if it has one, and by this machine's otherwise. What is seen later is settled less often.
+func (c *Coordinator) seen(s Session, p Position) int64 {
+	return cmp.Or(p.Server.High, s.Time().High, c.now()) //mutant:seen-late
+}
 
 // farthest is how far a right clock can have raised the floor by now, as far as the clock of the
-// back end or of this machine tells.
+// back end or of this machine tells: the farthest, because nothing is granted above that.
 func (c *Coordinator) farthest(s Session, meta Meta) int64 {
-	return meta.WindowLimit(c.seen(s)+2*c.set.SkewBound.Microseconds(), c.limits())
+	ahead := 2 * c.set.SkewBound
+	if c.refusesLate() {
+		ahead += LongestAllowance
+	}
+	return meta.WindowLimit(cmp.Or(s.Time().High, c.now())+ahead.Microseconds(), c.limits())
 }
 
 // pause waits before a call looks again for the n-th time, counted from 0, because others
@@ -206,7 +215,8 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		return nil, err
 	}
 	sv.began, sv.ended = began, lifetime.Now()
-	a, now := answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}, c.seen(s)
+	a := answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
+	now := c.seen(s, sv.Position)
 	if sv.Made && sv.Meta.Record.Loss.Nonce != "" {
 		// This is how the loss of the old one is dealt with: it was made with a floor.
 		if losses, ok := c.detector.deal(at.losses, a, now); ok {
@@ -235,8 +245,11 @@ func (c *Coordinator) madeAgain(meta Meta) {
 // coordinator remembers the namespace, or slots of it are there, it has not been new but lost; and
 // unless it is declared new, it may be, in a back end that forgets.
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
-	ask.Again = func(now, floor int64) Meta {
-		m, at, l := c.detector.observation(), cmp.Or(now, c.now()), c.limits()
+	ask.Again = func(at Span, floor int64) Meta {
+		m, l := c.detector.observation(), c.limits()
+		if at == (Span{}) {
+			at = Span{c.now(), c.now()}
+		}
 		meta.Nonce = rand.Text() // a request that is repeated makes another one
 		switch {
 		case m.meta.Nonce != "": //mutant:made-again
@@ -250,7 +263,7 @@ func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 		meta.Floor = max(meta.Floor, floor)
 		return meta
 	}
-	ask.New = func(now int64) Meta { return ask.Again(now, noSlots) }
+	ask.New = func(at Span) Meta { return ask.Again(at, noSlots) }
 	return ask
 }
 
@@ -267,7 +280,7 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 	if err != nil {
 		return nil, err
 	}
-	c.note(at, v, mine, c.seen(s))
+	c.note(at, v, mine, c.seen(s, v.Position))
 	return v, nil
 }
 
@@ -293,7 +306,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
 	if out, err = s.Commit(ctx, change); err != nil {
 		return out, false, err
 	}
-	now := c.seen(s)
+	now := c.seen(s, out.Position)
 	c.detector.observe(at, answer{Position: out.Position}, now)
 	if out.Now != nil {
 		c.note(at, out.Now, mine, now)
@@ -306,16 +319,21 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
 func (c *Coordinator) replace(ctx context.Context, s Session, change Change,
 	refused refusals,
 ) (Outcome, error) {
+	began := lifetime.Now()
 	out, _, err := c.commit(ctx, s, change, nil)
+	took := lifetime.Since(began)
+	if out.Done {
+		took = 0
+	}
+	if change.NoteLineage {
+		c.tooLate.Store(int64(took)) //mutant:allowance-grows
+	}
 	return out, cmp.Or(err, refused.damage(change, out, -1))
 }
 
 // view is what a survey shows of the namespace.
 func (sv *Survey) view() *View {
-	return &View{
-		Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server,
-		losses: sv.losses,
-	}
+	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, losses: sv.losses}
 }
 
 // insist makes attempts until one does not fail because others were faster, or ctx ends.

@@ -75,10 +75,11 @@ func (c *Coordinator) windowLimit(meta Meta, now int64) int64 {
 }
 
 // clamped is the tick until which a window that is to reach another one is to: not further
-// than any right clock can want it. That is told by the back end's clock. Where it has none,
-// this coordinator's tells as long as the caller's is near it: it may have another one.
+// than any right clock can want it. That is told by the back end's clock, by the least that it can
+// say: floors are for windows that end no later, and a store that forgets refuses others. Where it
+// has none, this coordinator's tells as long as the caller's is near it: it may have another one.
 func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
-	server := s.Time()
+	server := s.Time().Low //mutant:clamped-low
 	windowLimit := c.windowLimit(meta, cmp.Or(server, c.now()))
 	if server == 0 && until > windowLimit+meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return until
@@ -90,7 +91,7 @@ func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
 // allows, by more than clocks explain. Who renews has been granted one that is as long, or
 // has resumed it.
 func (r *renewal) checkResumed() error {
-	meta, now := r.v.Meta.Record, max(r.now(), r.s.Time())
+	meta, now := r.v.Meta.Record, max(r.now(), r.s.Time().High) // which refuses less
 	if r.token == r.g.Token || r.until <= r.windowLimit(meta, now)+
 		meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return nil

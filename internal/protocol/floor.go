@@ -8,20 +8,20 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// AfterLoss returns the namespace with the floor that a loss of state demands, which
-// was noticed now, in microseconds since 1970, and with the record of that loss. It
+// AfterLoss returns the namespace with the floor that a loss of state demands, and with the record
+// of that loss. It was found not before at.Low, and nothing is lost with it after at.High. It
 // never closes a namespace: whatever a clock says, the last tick stays above the floor.
 //
-// Now must come from a clock that was compared with others, see floorClock. Known
+// The time must come from a clock that was compared with others, see floorClock. Known
 // is the namespace as the process that noticed the loss knew it before, zero if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it, because
 // nobody can tell whether a clock was ahead that raised it, or this one is behind. So does
 // the longest horizon that the namespace was declared with.
-func (m Meta) AfterLoss(known Meta, now int64, l Limits) Meta {
+func (m Meta) AfterLoss(known Meta, at Span, l Limits) Meta {
 	m = m.with(known)
-	limit := min(max(m.WindowLimit(now, l), 0), m.LastTick-1)
+	limit := min(max(m.WindowLimit(at.High, l), 0), m.LastTick-1)
 	m.Floor = max(m.Floor, limit)
-	m.Loss = Loss{Nonce: rand.Text(), Floor: limit, Found: now}
+	m.Loss = Loss{Nonce: rand.Text(), Floor: limit, Found: at.Low} //mutant:found-low
 	return m
 }
 
@@ -44,8 +44,8 @@ func (m Meta) lacks(known Meta) bool {
 
 // afterBirth returns the namespace with the floor of a loss, because it may have been there before.
 // Nothing shows that, and its nonce is the loss's: see [Meta.Born].
-func (m Meta) afterBirth(now int64, l Limits) Meta {
-	m = m.AfterLoss(Meta{}, now, l)
+func (m Meta) afterBirth(at Span, l Limits) Meta {
+	m = m.AfterLoss(Meta{}, at, l)
 	m.Loss.Nonce = m.Nonce
 	return m
 }
@@ -69,15 +69,18 @@ func (m Meta) declaredNew() Meta {
 //
 // A loss that the process knew already explains nothing that it has seen since. And a
 // record may itself come from a backup: it settles only what was certainly seen before
-// that loss was found, which its floor tells. The two clocks may be off by the bound
-// each, in opposite directions, and what is seen within a tick has no order. The floor
+// that loss was found, and what its floor covers: that can be higher, with an allowance for the
+// request that has raised it, or lower, after [Meta.Lowered]. The two clocks may be off by the
+// bound each, in opposite directions, and what is seen within a tick has no order. The floor
 // of an operator does not count, because nobody knows what it is for.
 func (m Meta) Settles(known string, seen int64, l Limits) bool {
 	if m.Loss.Nonce == "" || m.Loss.Nonce == known {
 		return false
 	}
-	margin := 2 * m.Scale().TicksUp(l.Skew.Microseconds())
-	return m.Loss.Floor > m.WindowLimit(seen, l)+margin
+	scale := m.Scale()
+	margin := 2 * scale.TicksUp(l.Skew.Microseconds())
+	return scale.Tick(m.Loss.Found) > scale.Tick(seen)+margin && //mutant:settles-found
+		m.Loss.Floor > m.WindowLimit(seen, l)+margin
 }
 
 // Quarantine returns the namespace after an operator has raised its floor to the tick of

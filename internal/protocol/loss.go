@@ -19,7 +19,7 @@ type observation struct {
 	drawn   string // the nonce that its record will have
 	lineage string
 	number  int64 // the highest
-	seen    int64 // when, in microseconds since 1970
+	seen    int64 // when the newest was seen, in microseconds since 1970: the latest that it can be
 	// meta is the namespace, as it was seen last before a loss, with the highest floor, base
 	// and horizon that were seen since; zero: it was not seen.
 	meta    Meta
@@ -87,13 +87,13 @@ func proof(at observation, a answer) string {
 // process has seen. It is this loss if this process has put it there, or if it was found
 // after all that this process has seen: a backup may hold the record of an older one. That
 // of a namespace which was made because none was there says only that it may be lost.
-func remedy(m observation, a answer, now int64, driver Limits) (next Meta, settled bool) {
+func remedy(m observation, a answer, at Span, driver Limits) (next Meta, settled bool) {
 	stored, l := a.meta.Record, m.limits(driver)
 	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn
 	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l) //mutant:remedy-older
 	switch {
 	case !found || a.foreign() || stored.lacks(m.meta):
-		stored = stored.AfterLoss(m.meta, now, l)
+		stored = stored.AfterLoss(m.meta, at, l)
 	case mine || !stored.Born():
 		return stored, true
 	}
@@ -144,7 +144,7 @@ func (d *detector) observe(at observation, a answer, now int64) (losses int64) {
 		return at.losses
 	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:
 		// One that was dealt with before this process has noticed it.
-		if _, settled := remedy(d.m, a, now, d.limits); settled {
+		if _, settled := remedy(d.m, a, Span{now, now}, d.limits); settled {
 			d.begin(a, now)
 			return d.m.losses
 		}
@@ -222,7 +222,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	if !sv.Meta.There() {
 		return errNoNamespace
 	}
-	now, err = c.floorClock(s, sv, max(now, c.now())) //mutant:raised-now
+	at, err := c.floorClock(sv, max(now, c.now())) //mutant:raised-now
 	switch {
 	case err != nil && c.set.Forgets:
 		return err
@@ -235,15 +235,17 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 		return nil
 	}
 	// By the clock of now: more may be lost since it was noticed, if this process was stopped.
-	next, settled := remedy(m, a, now, c.detector.limits)
+	next, settled := remedy(m, a, at, c.detector.limits)
 	if !settled {
-		out, err := c.replace(ctx, s, Change{Before: sv.view(), Meta: &next, NoteLineage: true}, refused)
+		out, err := c.replace(ctx, s, Change{
+			Before: sv.view(), Meta: &next, NoteLineage: true, Deadline: at.High,
+		}, refused)
 		if err != nil || !out.Done {
 			return err
 		}
 		a.Position, a.meta = out.Position, &out.Now.Meta
 	}
-	if _, ok := c.detector.deal(m.losses, a, c.seen(s)); !ok {
+	if _, ok := c.detector.deal(m.losses, a, c.seen(s, a.Position)); !ok {
 		return nil
 	}
 	if log := c.log.With("namespace", c.set.Namespace, "reason", m.lost, "until",

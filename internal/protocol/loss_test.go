@@ -19,9 +19,12 @@ var epochSpace = coord.Space{
 	LastTick: 1 << 41, Capacity: 1,
 }
 
+// exactly is a reading of a clock that is neither rounded nor late.
+func exactly(at int64) Span { return Span{at, at} }
+
 // lostAt is a namespace with the record of a loss.
 func lostAt(before Meta, nonce string, at int64) Meta {
-	m := before.AfterLoss(Meta{}, at, testLimits)
+	m := before.AfterLoss(Meta{}, exactly(at), testLimits)
 	m.Loss.Nonce = nonce
 	return m
 }
@@ -107,10 +110,11 @@ func TestRemedy(t *testing.T) {
 	const sure = found - 3_000_001
 	before := NewMeta(epochSpace)
 	lost := lostAt(before, "loss", found)
+	slow := before.AfterLoss(Meta{}, Span{found, found + 10_000_000}, testLimits)
 	higher := func(m Meta, floor, base int64) Meta { m.Floor, m.Base = floor, base; return m }
 	other := before
 	other.Fingerprint, other.Base, other.Floor = "other", lost.Floor+9, lost.Floor+9
-	born := before.afterBirth(found, testLimits)
+	born := before.afterBirth(exactly(found), testLimits)
 	foreign := Position{Lineage: "b"}
 	for _, tt := range []struct {
 		name     string
@@ -146,6 +150,16 @@ func TestRemedy(t *testing.T) {
 			false,
 		},
 		{"another layout says nothing", other, sure, lost, Position{}, true},
+		{
+			"a floor that is higher because the request was slow", before, found + 5_000_000, slow,
+			Position{},
+			false,
+		},
+		{
+			"a slow request, and found after all that was seen", before, sure, slow,
+			Position{},
+			true,
+		},
 		{"the own record", before, found + 5_000_000, lostAt(before, "drawn", found), Position{}, true},
 		{
 			"the own record, and a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure,
@@ -159,7 +173,7 @@ func TestRemedy(t *testing.T) {
 		m := observation{meta: tt.meta, seen: tt.seen, lost: "lost", drawn: "drawn"}
 		a := answer{Position: tt.position, origin: "a", meta: &Entry[Meta]{Record: tt.stored}}
 		a.Lineage = cmp.Or(a.Lineage, "a")
-		next, settled := remedy(m, a, found+7_000_000, testLimits)
+		next, settled := remedy(m, a, exactly(found+7_000_000), testLimits)
 		if settled != tt.settled {
 			t.Errorf("%s: settled: %t", tt.name, settled)
 		}
@@ -174,14 +188,15 @@ func TestRemedy(t *testing.T) {
 			next.lacks(tt.meta) || next.Floor < tt.stored.with(tt.meta).Floor {
 			t.Errorf("%s: %+v is stored, known was %+v", tt.name, next, tt.meta)
 		}
-		again, settled := remedy(m, answer{meta: &Entry[Meta]{Record: next}}, found+8_000_000, testLimits)
+		again, settled := remedy(m, answer{meta: &Entry[Meta]{Record: next}},
+			exactly(found+8_000_000), testLimits)
 		if !settled || again != next {
 			t.Errorf("%s: once it is stored, %+v is to be", tt.name, again)
 		}
 	}
 	other.MaxHorizon = time.Minute.Milliseconds()
-	if next, _ := remedy(observation{meta: other}, answer{meta: &Entry[Meta]{Record: before}}, found,
-		testLimits); next.Floor < before.WindowLimit(found, Limits{time.Minute, time.Second}) {
+	if next, _ := remedy(observation{meta: other}, answer{meta: &Entry[Meta]{Record: before}},
+		exactly(found), testLimits); next.Floor < before.WindowLimit(found, Limits{time.Minute, time.Second}) {
 		t.Errorf("another layout had windows of a minute, and %+v is stored", next)
 	}
 }
@@ -242,6 +257,14 @@ func TestDetector(t *testing.T) {
 		"one that was dealt with unnoticed": {func(d *detector, _ observation) {
 			d.observe(d.observation(), seen(11, lostAt(before, "loss", found)), found+1)
 		}, false, false},
+		"one that was dealt with unnoticed, and a later answer has come before": {
+			func(d *detector, _ observation) {
+				at := d.observation()
+				d.observe(at, answer{Position: Position{Lineage: "a", Number: 30}}, found+2)
+				d.observe(at, seen(20, lostAt(before, "loss", found)), found+1)
+				d.observe(d.observation(), seen(25, lostAt(before, "loss", found)), found+3)
+			}, true, false,
+		},
 		"a floor that is raised just now": {func(d *detector, _ observation) {
 			d.observe(d.observation(), seen(11, lostAt(before, "loss", found-19_000_000)), found)
 		}, false, true},
@@ -309,7 +332,7 @@ type doneSession struct{ Session }
 func (doneSession) Commit(context.Context, Change) (Outcome, error) {
 	return Outcome{Done: true}, nil
 }
-func (doneSession) Time() int64 { return 0 }
+func (doneSession) Time() Span { return Span{} }
 
 // TestChangeFromBeforeALoss: what was done on the strength of what was read before a loss is
 // not used, although the loss was dealt with before the change was made.

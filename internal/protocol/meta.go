@@ -50,7 +50,8 @@ type Meta struct {
 type Loss struct {
 	Nonce string `json:"nonce"` // random: each loss has another one
 	Floor int64  `json:"floor"` // the floor that protects against the windows that may be lost
-	Found int64  `json:"found"` // when the loss was noticed, in microseconds since 1970
+	// Found is when the loss was noticed, in microseconds since 1970: the earliest that it can be.
+	Found int64 `json:"found"`
 }
 
 // NewMeta returns the record of a new namespace. Each has another nonce.

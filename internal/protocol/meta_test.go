@@ -85,7 +85,7 @@ func TestAfterLoss(t *testing.T) {
 		{"a clock before the epoch", Meta{}, at(-90_000), 9000, 70, 0},
 		{"a clock beyond the layout's end closes nothing", Meta{}, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
 	} {
-		got := m.AfterLoss(tc.known, tc.now, testLimits)
+		got := m.AfterLoss(tc.known, exactly(tc.now), testLimits)
 		if got.Floor != tc.floor || got.Base != tc.base || got.Loss.Floor != tc.limit ||
 			got.Loss.Found != tc.now || got.Closed() {
 			t.Errorf("%s: %+v", tc.name, got)
@@ -95,11 +95,11 @@ func TestAfterLoss(t *testing.T) {
 		}
 	}
 	m.MaxHorizon = 3_600_000
-	if got := m.AfterLoss(Meta{}, at(20_000), testLimits); got.Floor != 3_621_000 {
+	if got := m.AfterLoss(Meta{}, exactly(at(20_000)), testLimits); got.Floor != 3_621_000 {
 		t.Errorf("in a namespace with windows of an hour the floor is %d", got.Floor)
 	}
 	m.Floor = m.LastTick
-	if got := m.AfterLoss(Meta{}, at(20_000), testLimits); !got.Closed() {
+	if got := m.AfterLoss(Meta{}, exactly(at(20_000)), testLimits); !got.Closed() {
 		t.Error("a closed namespace was opened")
 	}
 }
@@ -107,7 +107,7 @@ func TestAfterLoss(t *testing.T) {
 func TestQuarantineAndLower(t *testing.T) {
 	m := aMeta()
 	m.MaxHorizon, m.Floor, m.Base = 0, 0, 0
-	m = m.AfterLoss(Meta{}, at(1_000_000), testLimits) // by a clock that was wrong
+	m = m.AfterLoss(Meta{}, exactly(at(1_000_000)), testLimits) // by a clock that was wrong
 	if got, err := m.Lowered(at(20_000), testLimits); err != nil || got.Floor != 23_000 ||
 		got.Loss.Floor != 23_000 {
 		t.Errorf("lowered: %+v, %v", got, err)
@@ -144,7 +144,7 @@ func TestQuarantineAndLower(t *testing.T) {
 // a window that was lost.
 func TestLossAtTheEnd(t *testing.T) {
 	m := aMeta()
-	m = m.AfterLoss(Meta{}, at(m.LastTick), testLimits)
+	m = m.AfterLoss(Meta{}, exactly(at(m.LastTick)), testLimits)
 	s := Slot{Token: "a", Generation: 1, NotBefore: 10, NotAfter: 20, LastTick: m.LastTick}
 	if got, _, grows := s.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, m.Floor, m.LastTick,
 		1); grows {

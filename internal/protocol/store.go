@@ -85,11 +85,11 @@ type Session interface {
 	// of a view alive. If not, a renewal puts the mark on the lease of this session, with
 	// [OwnerTaken]. It is false if the view shows no owner mark, and makes no call.
 	Holds(v *View) bool
-	// Time returns the back end's clock as of now, in microseconds since 1970, and the middle of
-	// what it may be if that is rounded, see Survey.Unit; 0 if it
-	// has none, see Settings.ServerClock, or this session has not learned it yet, which
+	// Time returns what the back end's clock says now: not less than Low and not more than High. It
+	// rests on the answer to the newest request, see [ServerClock]. It is the zero Span if the
+	// back end has no clock, see Settings.ServerClock, or this session has not learned it yet, which
 	// Survey and Look do.
-	Time() int64
+	Time() Span
 	// Over returns why the session has ended, so that another one is opened for its token;
 	// nil: it lives. If trying again cannot help, see [coord.Permanent], the call ends.
 	Over() error
@@ -162,6 +162,9 @@ type Position struct {
 	// Wrote reports whether Number is that of a write which this request has made: it is
 	// higher than in all answers to earlier requests, and one that is not proves a loss.
 	Wrote bool
+	// Server is what the back end's clock said when it had made the answer, and both ends of what
+	// that can have been if it is rounded; zero: it has none, or the answer does not tell.
+	Server Span
 }
 
 // View is what is stored of a worker ID. The handle of a grant is a view: it saves
@@ -175,9 +178,6 @@ type View struct {
 	// Origin is the lineage on record in the namespace, as [Survey.Origin] is; empty: there
 	// is none, or it was not read.
 	Origin string
-	// Server is [Survey.Server] of the survey that the view was made from; 0: it was made from
-	// none, or the back end has no clock.
-	Server int64
 	// Lease is what the store knows of the owner mark. Nobody else reads it, and it is nil
 	// in a view that the coordinator has made.
 	Lease any
@@ -199,19 +199,20 @@ type Ask struct {
 	// Share is the worker IDs whose owner marks are read; the zero Range: all. Its Count is
 	// 0 only then.
 	Share coord.Range
-	// New returns the record of a namespace that has to be made, given the back end's
-	// clock in microseconds since 1970, 0 if it has none. Nil: none is made. If it is nil
+	// New returns the record of a namespace that has to be made at a time of the back end's
+	// clock: Low is what it has said, and High what it says at most when the record is stored. The
+	// zero Span: it has none. Nil: none is made. If it is nil
 	// although there is a token, the survey looks what became of a grant, and need tell no
 	// Begin. The record may begin with the floor of a loss, see Settings.Forgets; a store
-	// whose back end has lineages notes the lineage with it then, as with Change.Settle.
-	New func(now int64) Meta
+	// whose back end has lineages notes the lineage with it then, as with Change.NoteLineage.
+	New func(at Span) Meta
 	// Peek says that the survey writes nothing, draws no ticket and confirms nothing: it may be old,
 	// and no loss is noticed by it. New and Token are not set then.
 	Peek bool
 	// Again returns the record of a namespace which is gone, while slots of it are there that
 	// tell the highest floor that they have seen. The coordinator sets it where New is set. A
 	// store whose slots tell no floor does not use it.
-	Again func(now, floor int64) Meta
+	Again func(at Span, floor int64) Meta
 }
 
 // Survey is what one look at a namespace tells.
@@ -241,14 +242,14 @@ type Survey struct {
 	// others. Where owner marks do not tell, Retired is 0 and Holders are all.
 	Retired int
 	Holders []Holder
-	// Server is the back end's clock, in microseconds since 1970, and Unit what it is
-	// rounded down to, in microseconds too. Both are 0 if it has none: then the clocks of
-	// the holders are compared.
-	Server, Unit int64
 
 	losses       int64     // as in a View
 	began, ended time.Time // monotonic
 }
+
+// timed reports whether the back end has a clock. If it has none, the clocks of the holders are
+// compared.
+func (sv *Survey) timed() bool { return sv.Server != Span{} }
 
 // during is the span of a clock, which says now, while a survey was made. As the clock may
 // have been set since, its readings of that time do not count.
@@ -364,11 +365,13 @@ type Change struct {
 	// resumed, and empty for a new grant.
 	Replaced string
 	Unused   bool // it is done only if the namespace has no slot and no owner mark
-	// Settle says that the lineage is noted in the namespace, if the back end has any. Before
-	// tells then by which answer that was decided, with Position.Lineage and Server: a store
-	// that can tell in the step that writes refuses it with ConflictElsewhere if the lineage is
-	// another one by now, or if that answer is older than it can answer for.
+	// NoteLineage says that the lineage is noted in the namespace, if the back end has any. Before
+	// tells then by which answer that was decided, with Position.Lineage: a store that can tell in
+	// the step that writes refuses it with ConflictElsewhere if the lineage is another one by now,
+	// or if the back end's clock is past Deadline, in microseconds since 1970. The floor that comes
+	// with it is for the windows that can be lost until then.
 	NoteLineage bool
+	Deadline    int64
 }
 
 // Worker returns the worker ID that a change is about, which a stored slot names; -1: the

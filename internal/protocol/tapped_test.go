@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
@@ -23,6 +24,7 @@ type tapped struct {
 	tap func(call string, answered bool) error
 	// refuse returns what a change is refused with, if it is not the zero Outcome.
 	refuse func(protocol.Change) protocol.Outcome
+	clock  protocol.ServerClock // of the process, as answers tell it
 	// blind is called in place of reading leases, of which none is seen then.
 	blind func()
 
@@ -69,17 +71,38 @@ type tappedSession struct {
 func told[T any](ctx context.Context, st *tapped, call string,
 	f func() (T, error),
 ) (answer T, err error) {
-	if st.tap == nil {
-		return f()
-	}
-	if err := cmp.Or(st.tap(call, false), ctx.Err()); err != nil {
-		return answer, err
+	sent := lifetime.Now()
+	if st.tap != nil {
+		if err := cmp.Or(st.tap(call, false), ctx.Err()); err != nil {
+			return answer, err
+		}
 	}
 	if answer, err = f(); err == nil && st.tap != nil {
 		err = st.tap(call, true)
 	}
+	if reading := readingOf(answer); err == nil && reading != (protocol.Span{}) {
+		st.clock.Note(reading, sent)
+	}
 	return answer, err
 }
+
+// readingOf returns what the back end's clock said when it made an answer; zero: it does not tell.
+func readingOf(answer any) (server protocol.Span) {
+	switch a := answer.(type) {
+	case *protocol.Survey:
+		server = a.Server
+	case *protocol.View:
+		server = a.Server
+	case *protocol.Listing:
+		server = a.Server
+	case protocol.Outcome:
+		server = a.Server
+	}
+	return server
+}
+
+// Time implements protocol.Session.
+func (s *tappedSession) Time() protocol.Span { return s.st.clock.Time() }
 
 func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	return told(ctx, s.st, "survey", func() (*protocol.Survey, error) {

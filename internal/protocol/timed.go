@@ -11,26 +11,31 @@ import (
 // ServerClock is the back end's clock, as answers have told it. The zero value knows
 // nothing. It is safe for concurrent use.
 type ServerClock struct {
-	mu     sync.Mutex
-	micros int64     // what it said, in microseconds since 1970
-	at     time.Time // when that was, monotonic
+	mu            sync.Mutex
+	reading       Span
+	sent, arrived time.Time // monotonic: the request, and the answer that has the reading
 }
 
-// Note takes note of what the clock says now, in microseconds since 1970.
-func (c *ServerClock) Note(micros int64) {
+// Note records the reading of an answer that has just arrived, and when its request was sent, by
+// [lifetime.Now]. Answers may arrive in another order than their requests were sent: one to a
+// request that was sent before the newest one known changes nothing.
+func (c *ServerClock) Note(reading Span, sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.micros, c.at = micros, lifetime.Now()
-}
-
-// Time implements [Session].
-func (c *ServerClock) Time() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.at.IsZero() {
-		return 0
+	if sent.Before(c.sent) { //mutant:clock-newest
+		return
 	}
-	return c.micros + lifetime.Since(c.at).Microseconds()
+	c.reading = reading
+	c.sent = sent
+	c.arrived = lifetime.Now()
+}
+
+// Time implements [Session]. The back end has read its clock between the sending of the request
+// and the arrival of the answer.
+func (c *ServerClock) Time() Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reading.since(c.sent, c.arrived)
 }
 
 // Timed is what sessions have in common where leases end by the back end's clock: any of them

@@ -101,7 +101,7 @@ func answered(t *testing.T, rows [][]string) {
 		}
 	}
 	sv, err := s.Survey(t.Context(),
-		protocol.Ask{Token: "t", Identity: "i", New: func(int64) protocol.Meta {
+		protocol.Ask{Token: "t", Identity: "i", New: func(protocol.Span) protocol.Meta {
 			return protocol.NewMeta(layout)
 		}})
 	refused("a survey", err)

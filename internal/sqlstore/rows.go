@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -85,8 +86,8 @@ var errHalf = errors.New("the tables are being made")
 // format is the version of the tables that this program reads and writes.
 const format = 2
 
-// read reads an answer.
-func (s *store) read(all [][]string) (*answer, error) {
+// read reads an answer to statements that were sent at a time.
+func (s *store) read(all [][]string, sent time.Time) (*answer, error) {
 	a := &answer{}
 	for _, cols := range all {
 		r, err := parse(cols)
@@ -123,7 +124,8 @@ func (s *store) read(all [][]string) (*answer, error) {
 	if a.now == 0 {
 		return nil, fmt.Errorf("the answer does not tell the server's time")
 	}
-	s.Note(a.now)
+	a.Server = protocol.Span{Low: a.now, High: a.now}
+	s.Note(a.Server, sent)
 	return a, nil
 }
 

@@ -115,11 +115,12 @@ func (s *store) stmt(sql string, args ...any) Statement {
 func (s *store) transact(ctx context.Context, write bool,
 	statements ...Statement,
 ) (*answer, error) {
+	sent := lifetime.Now()
 	all, err := s.db.Transact(ctx, write, statements)
 	if err != nil {
 		return nil, err
 	}
-	return s.read(all)
+	return s.read(all, sent)
 }
 
 // view is the statement that reads a worker ID, and with -1 the namespace alone.

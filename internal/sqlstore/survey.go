@@ -57,7 +57,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	made := false
 	if !a.meta.There() && a.slots == 0 && ask.New != nil {
-		if a, made, err = s.make(ctx, ask.New(a.now), look); err != nil {
+		if a, made, err = s.make(ctx, ask.New(a.Server), look); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n,
 func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error) {
 	sv := &protocol.Survey{
 		Position: a.Position, Meta: a.meta, Origin: a.origin, Slots: a.used, Worker: -1, Last: -1,
-		Begin: a.ticket, Server: a.now, Unit: 1,
+		Begin: a.ticket,
 	}
 	if !a.meta.There() && a.slots > 0 {
 		return nil, s.noNamespace()

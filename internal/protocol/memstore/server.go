@@ -20,7 +20,7 @@ type Server struct {
 	// holders store theirs.
 	Clock func() int64
 	// Strict says that the server writes nothing while the lineage on record is not its own,
-	// but what settles that.
+	// but what settles that, and that not after its deadline.
 	Strict bool
 	// Blind says that answers do not tell the number of the write, that versions count the
 	// writes of each record, and that sessions end when the server goes back.
@@ -157,18 +157,21 @@ func (s *Server) notify() {
 
 // position is what an answer tells of the history. The caller holds mu.
 func (s *Server) position(wrote bool) protocol.Position {
-	if s.Blind {
-		return protocol.Position{Lineage: s.state.Lineage}
+	p := protocol.Position{Lineage: s.state.Lineage, Server: s.Time()}
+	if !s.Blind {
+		p.Number = s.state.Number
+		p.Wrote = wrote
 	}
-	return protocol.Position{Lineage: s.state.Lineage, Number: s.state.Number, Wrote: wrote}
+	return p
 }
 
-// Time is the server's clock; 0: it has none.
-func (s *Server) Time() int64 {
+// Time is the server's clock; zero: it has none.
+func (s *Server) Time() protocol.Span {
 	if s.Clock == nil {
-		return 0
+		return protocol.Span{}
 	}
-	return s.Clock()
+	now := s.Clock()
+	return protocol.Span{Low: now, High: now}
 }
 
 // put returns what replaces a record in the write that is under way. The caller holds mu.

@@ -42,14 +42,14 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	defer s.mu.Unlock()
 	s.tick()
 	st := &s.state
-	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1, Server: s.Time(), Unit: 1}
+	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1}
 	switch {
 	case st.Meta.There():
 	case len(st.Slots)+len(st.Owners) > 0:
 		return nil, errDamaged
 	case ask.New != nil:
 		st.Number++
-		st.Meta, st.Origin, sv.Made = put(s.Server, st.Meta, ask.New(sv.Server)), st.Lineage, true
+		st.Meta, st.Origin, sv.Made = put(s.Server, st.Meta, ask.New(s.Time())), st.Lineage, true
 	}
 	if ask.Token != "" {
 		st.Number++
@@ -129,7 +129,7 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	case s.over():
 		return protocol.Outcome{}, errEnded
 	case s.Strict && st.Lineage != st.Origin && !c.NoteLineage, s.Strict && c.NoteLineage &&
-		c.Before.Lineage != st.Lineage,
+		(c.Before.Lineage != st.Lineage || s.Clock != nil && s.Clock() > c.Deadline),
 		!current.Meta.Same(c.Before.Meta), c.Unused && len(st.Slots)+len(st.Owners) > 0,
 		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && st.worker(c.Token) >= 0:
 		return protocol.Outcome{Position: now, Now: current}, nil

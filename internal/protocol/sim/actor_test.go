@@ -42,7 +42,7 @@ func (p *process) begin() {
 	}
 	p.life++
 	p.seen = seen{}
-	p.c = newCoordinator(p.w, link{p.w.server, p}, p.clock, random, journal{p})
+	p.c = newCoordinator(p.w, link{p.w.server, p, &protocol.ServerClock{}}, p.clock, random, journal{p})
 }
 
 // end is its death, if it is the one with this coordinator that lives.
@@ -78,6 +78,7 @@ type actor struct {
 	leaves          atomic.Bool // its next call is a release
 	heir            atomic.Bool // its successor goes on at once
 	withoutHandle   atomic.Bool // and comes with a grant without a handle
+	patient         atomic.Bool // its next call waits for long
 	g               coord.Grant // empty token: none
 	asks            int         // the world's history when the last call began
 	when            int         // and when the call began that has returned g
@@ -193,10 +194,21 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 	}
 }
 
+// patience is for how long a call waits for an answer.
+func (a *actor) patience() time.Duration {
+	if a.patient.CompareAndSwap(true, false) {
+		return 2 * mostHeldBack
+	}
+	longest := 3000
+	if a.rng.IntN(6) == 0 {
+		longest = 12_000
+	}
+	return time.Duration(200+a.rng.IntN(longest)) * time.Millisecond
+}
+
 // call makes a call that has some time.
 func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a),
-		time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), a.patience())
 	defer cancel()
 	a.w.meet()
 	a.asks, a.began = a.w.history, time.Now()
@@ -289,7 +301,7 @@ func (a *actor) renew(ctx context.Context) {
 			a.w.meet()
 			beside.Wait()
 		}()
-		until, limit := a.tick()+a.rng.Int64N(500), time.Duration(a.rng.IntN(3000))*time.Millisecond
+		until, limit := a.tick()+a.rng.Int64N(500), a.patience()
 		beside.Go(func() {
 			ctx := context.WithValue(context.WithValue(ctx, laneKey{}, 1), actorKey{}, a)
 			ctx, cancel := context.WithTimeout(ctx, limit)

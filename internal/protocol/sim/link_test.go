@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
@@ -12,63 +13,121 @@ import (
 // link is a store that is reached over a network which the scheduler plays.
 type link struct {
 	*memstore.Server
-	p *process
+	p     *process
+	clock *protocol.ServerClock // as answers tell the process
 }
 
 // Open implements protocol.Store.
 func (l link) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s, err := l.Server.Open(token, ttl, workers)
-	return &linked{s, l.p}, err
+	return &linked{s, l.p, l.clock}, err
 }
 
 // linked is a session over a link.
 type linked struct {
 	protocol.Session
-	p *process
+	p     *process
+	clock *protocol.ServerClock
 }
+
+// Time implements protocol.Session.
+func (l *linked) Time() protocol.Span { return l.clock.Time() }
 
 // send has the network carry a request and its answer.
 func send[T any](ctx context.Context, l *linked, what string,
 	request func() (T, error),
 ) (answer T, err error) {
 	var none T
-	w, life := l.p.w, l.p.lives()
+	w, life, sent := l.p.w, l.p.lives(), lifetime.Now()
 	a, ok := ctx.Value(actorKey{}).(*actor)
 	if !ok {
 		return none, errors.New("a request that belongs to no call")
 	}
+	executed := func() (T, error) {
+		answer, err := request()
+		w.reach(answer)
+		return answer, err
+	}
 	ghost := func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.ghosts = append(w.ghosts, func() { _, _ = request() })
+		w.ghosts = append(w.ghosts, func() { _, _ = executed() })
 	}
-	switch f, ok := w.park(ctx, a, what, false); {
+	switch f, _, ok := w.park(ctx, a, what, false); {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost:
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	case f == delayed:
 		ghost()
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	case f == repeated:
 		ghost()
 	}
-	answer, err = request()
-	w.meet()
+	answer, err = executed()
 	history := w.history
-	switch f, ok := w.park(ctx, a, what, true); {
+	f, dawdles, ok := w.park(ctx, a, what, true)
+	switch {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost || f == delayed:
-		<-ctx.Done()
-		return none, ctx.Err()
+		return none, w.unheard(ctx)
 	}
+	if reading := readingOf(answer); err == nil && reading != (protocol.Span{}) {
+		l.clock.Note(reading, sent)
+	}
+	w.pass(dawdles)
 	if err == nil {
 		l.p.hear(life, answer, history)
 	}
 	return answer, err
+}
+
+// readingOf returns what the server's clock said when it made an answer; zero: it does not tell.
+func readingOf(answer any) (reading protocol.Span) {
+	switch a := answer.(type) {
+	case *protocol.Survey:
+		reading = a.Server
+	case *protocol.View:
+		reading = a.Server
+	case *protocol.Listing:
+		reading = a.Server
+	case protocol.Outcome:
+		reading = a.Server
+	}
+	return reading
+}
+
+// reach takes note of where a window ends that was stored, which may be lost before anybody knows.
+func (w *world) reach(answer any) {
+	out, ok := answer.(protocol.Outcome)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ok && out.Now != nil {
+		w.reached = max(w.reached, out.Now.Slot.Record.NotAfter)
+	}
+}
+
+// errUnheard is the error of a call that was given up.
+var errUnheard = errors.New("nothing was heard")
+
+// unheard waits until a call ends whose request or answer is lost, or is given up.
+func (w *world) unheard(ctx context.Context) error {
+	w.mu.Lock()
+	givenUp := w.givenUp
+	w.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-givenUp:
+		return errUnheard
+	}
+}
+
+// giveUp has all calls given up whose requests or answers are lost. The caller holds mu.
+func (w *world) giveUp() {
+	close(w.givenUp)
+	w.givenUp = make(chan struct{})
 }
 
 // actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.
@@ -77,9 +136,11 @@ type (
 	laneKey  struct{}
 )
 
-// park waits until the scheduler has decided what becomes of a parcel; false: ctx has
-// ended before.
-func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (fate, bool) {
+// park waits until the scheduler has decided what becomes of a parcel, and for how long an answer
+// waits in the process before the call goes on; false: ctx has ended before.
+func (w *world) park(ctx context.Context, a *actor, what string,
+	answer bool,
+) (_ fate, dawdles time.Duration, ok bool) {
 	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
 	p := &parcel{
@@ -91,7 +152,7 @@ func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (f
 	w.mu.Unlock()
 	select {
 	case f := <-p.fate:
-		return f, true
+		return f, p.dawdles, true
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
@@ -102,7 +163,7 @@ func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (f
 			break
 		}
 	}
-	return lost, false
+	return lost, 0, false
 }
 
 func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {

@@ -322,14 +322,9 @@ func (w *world) operate(what string, call func(context.Context, *protocol.Coordi
 func (w *world) quarantine() {
 	until := time.Now().Add(time.Duration(
 		w.rng.Int64N(int64(furthest/time.Millisecond))) * time.Millisecond)
-	from := w.server.Meta().Floor
+	from := max(w.server.Meta().Floor, w.reached)
 	for _, s := range w.server.Slots() {
 		from = max(from, s.NotAfter)
-	}
-	for _, a := range w.actors {
-		for _, p := range a.pieces {
-			from = max(from, p.to)
-		}
 	}
 	if w.far {
 		return

@@ -48,11 +48,12 @@ func (w *world) cutOff(a *actor, process bool) {
 	w.note(fmt.Sprintf("cut off: %d, its process: %t", a.id, process))
 }
 
-// rejoin ends that, and that actors pause.
+// rejoin ends that, and that actors pause or wait for what is lost.
 func (w *world) rejoin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = nil
+	w.giveUp()
 	for _, a := range w.actors {
 		a.pause(false)
 	}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -39,7 +41,7 @@ func (w *world) play() {
 
 // begin begins a plot.
 func (w *world) begin() {
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(7) {
 	case 0:
 		w.plot = w.lostGrant(w.someone())
 	case 1:
@@ -52,6 +54,70 @@ func (w *world) begin() {
 		w.plot = w.released(w.someone())
 	case 5:
 		w.plot = w.inherited(w.someone())
+	case 6:
+		w.late()
+	}
+}
+
+// late begins a plot in which requests or answers are late.
+func (w *world) late() {
+	a, other := w.someone(), w.someone()
+	if w.plot = w.lateRequest(a); w.rng.IntN(2) == 0 {
+		w.plot = w.lateAnswer(a, other)
+	}
+}
+
+// slows has the network hold back the next request of an actor, or its next answer.
+func (w *world) slows(a *actor, answers bool) {
+	w.note(fmt.Sprintf("slow: %d, its answer: %t", a.id, answers))
+	a.patient.Store(true)
+	w.slow = a
+	w.slowAnswers = answers
+}
+
+// isSlow reports whether the network holds something of an actor back.
+func (w *world) isSlow(a *actor) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.parked, func(p *parcel) bool {
+		return p.from == a && p.due.After(time.Now())
+	})
+}
+
+// renewedSince reports whether an actor has renewed since the newest backup, and holds what it did.
+func (w *world) renewedSince(a *actor) bool {
+	return a.g.Token != "" && !a.given && w.holds(a) && a.confirmed.After(w.kept[len(w.kept)-1].at)
+}
+
+// lateRequest: a holder with a clock that is far ahead has renewed, by a request that took long. By
+// its answer the holder's process tells the time when it renews again, and that is lost.
+func (w *world) lateRequest(a *actor) plot {
+	return plot{
+		{do: func() {
+			if w.server.Clock != nil && a.p != w.procs[0] {
+				a.p.clock.set(time.Hour)
+			}
+			w.slows(a, false)
+		}},
+		{when: func() bool { return w.isSlow(a) }, do: w.keep},
+		{when: func() bool { return !w.isSlow(a) && w.renewedSince(a) }, do: w.keep},
+		{when: func() bool { return w.renewedSince(a) }, do: func() { a.pause(true) }},
+		{when: a.rests, do: func() { w.lose(newestBackup, nil) }},
+		{do: func() { w.expire(a.g.WorkerID) }},
+		{do: w.rejoin},
+	}
+}
+
+// lateAnswer: the answer to a request of an actor is still under way when its process deals with the
+// loss of what another holder was granted.
+func (w *world) lateAnswer(a, other *actor) plot {
+	return plot{
+		{do: func() { w.slows(a, true) }},
+		{when: func() bool { return w.isSlow(a) }, do: w.keep},
+		{when: func() bool { return w.renewedSince(other) }, do: func() { other.pause(true) }},
+		{when: other.rests, do: func() { w.lose(newestBackup, a.p) }},
+		{do: func() { w.expire(other.g.WorkerID) }},
+		{do: w.rejoin},
 	}
 }
 

@@ -18,6 +18,7 @@ func (w *world) serves() {
 	w.wait()
 	w.mu.Lock()
 	w.calm, w.serve, w.survivor, w.plot, w.ghosts = true, nil, nil, nil, nil
+	w.giveUp()
 	w.mu.Unlock()
 	w.note("calm")
 	for _, p := range w.procs {
@@ -31,19 +32,25 @@ func (w *world) serves() {
 	}
 	for _, a := range w.actors {
 		a.leaves.Store(false)
+		a.patient.Store(false)
 	}
 	began := time.Now()
-	limit := max(w.longest, maxHorizon) + skewBound + ttl
+	soon := max(w.longest, maxHorizon) + skewBound + ttl
 	if base := protocol.Time(space.Scale.Micro(w.server.Meta().Base)); base.After(began) {
-		limit += base.Sub(began)
+		soon += base.Sub(began)
 	}
 	for !w.all() || w.due && !w.isNoticed() {
+		limit := soon
+		if w.server.Strict { // a floor has an allowance for the request that has raised it
+			floor := protocol.Time(space.Scale.Micro(w.server.Meta().Floor))
+			limit = max(limit, floor.Sub(began)+skewBound+ttl)
+		}
 		switch {
 		case time.Since(began) <= limit:
 		case w.far && w.named: // the operator does what the error says
 			w.lower()
 			began, w.far = time.Now(), false
-			limit += ttl // nobody has tried to renew meanwhile
+			soon += ttl // nobody has tried to renew meanwhile
 			w.Far++
 		default:
 			w.tb.Errorf("after %v not all worker IDs serve, or nobody has noticed the loss, and the "+
@@ -86,8 +93,11 @@ func (w *world) refused(a *actor, err error) {
 	if !ok || meta.Base >= meta.Floor {
 		return
 	}
-	horizon := max(w.longest, maxHorizon)
-	if time.Until(q.Until) < max(horizon+6*skewBound, furthest) { // which an operator may have wanted
+	explained := max(w.longest, maxHorizon) + 6*skewBound
+	if w.server.Strict {
+		explained += protocol.LongestAllowance
+	}
+	if time.Until(q.Until) < max(explained, furthest) { // which an operator may have wanted
 		return
 	}
 	w.say(fmt.Sprint(a.id, " is refused: ", err))

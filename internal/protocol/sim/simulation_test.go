@@ -81,7 +81,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0")}
+		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0"), givenUp: make(chan struct{})}
 		if kind := w.rng.IntN(3); kind > 0 { // like etcd, ZooKeeper or Redis
 			w.server.Clock, w.server.Strict = rightClock{}.UnixMicro, kind == 2
 			w.server.Blind = kind == 1 && w.rng.IntN(2) == 0
@@ -105,6 +105,10 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			}
 		}
 		lossAt := w.rng.IntN(steps)
+		if w.server.Clock != nil && w.rng.IntN(3) == 0 { // the loss is that of a plot
+			lossAt = steps
+			w.late()
+		}
 		for i := range steps {
 			if w.step(); i == lossAt {
 				w.lose(anyBackup, nil)

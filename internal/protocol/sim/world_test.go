@@ -71,14 +71,18 @@ type world struct {
 	survivor *actor // a holder who is to notice it; nil: nobody is
 	heir     *actor // a holder whose successor is to notice it; nil: nobody is
 	// unanswered has raised the floor, and is not to know whether it has; nil: nobody is.
-	unanswered *actor
-	due        bool // somebody has to notice the loss
-	far        bool // a wrong clock has raised the floor
-	named      bool // and an error says how to lower it
-	slowest    time.Duration
-	calm       bool  // nothing happens any more
-	base       int64 // the highest tick that is stamped elsewhere
-	retired    bool
+	unanswered  *actor
+	slow        *actor // whose next request the network holds back; nil: nobody's
+	slowAnswers bool   // or, whose next answer
+	due         bool   // somebody has to notice the loss
+	far         bool   // a wrong clock has raised the floor
+	named       bool   // and an error says how to lower it
+	slowest     time.Duration
+	calm        bool          // nothing happens any more
+	givenUp     chan struct{} // is closed when calls are given up of which nothing is heard
+	base        int64         // the highest tick that is stamped elsewhere
+	reached     int64         // the highest tick of a window that was stored
+	retired     bool
 
 	mu     sync.Mutex
 	parked []*parcel
@@ -118,6 +122,10 @@ type parcel struct {
 	what   string
 	answer bool
 	fate   chan fate
+	due    time.Time // when it can arrive
+	// dawdles is for how long an answer that has arrived waits until the call goes on: others may
+	// come meanwhile.
+	dawdles time.Duration
 }
 
 // fate is what the network does with a parcel.
@@ -139,14 +147,21 @@ func (w *world) step() {
 			cmp.Compare(a.n, b.n))
 	})
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
-		if w.serve != nil {
+		switch {
+		case w.serve != nil:
 			return p.from.p != w.serve
+		case w.cut != nil && w.cut(p.from):
+			return true
 		}
-		return w.cut != nil && w.cut(p.from)
+		return !w.calm && w.survivor == nil && p.due.After(time.Now())
 	})
 	var chosen *parcel
 	if len(ready) > 0 {
 		chosen = ready[w.rng.IntN(len(ready))]
+		if w.holdBack(chosen) {
+			w.mu.Unlock()
+			return
+		}
 		w.parked = slices.DeleteFunc(w.parked, func(p *parcel) bool { return p == chosen })
 	}
 	w.mu.Unlock()
@@ -165,6 +180,9 @@ func (w *world) step() {
 			f, w.unanswered = lost, nil
 		case !needed:
 			f = []fate{lost, delayed, repeated, passed}[min(w.rng.IntN(24), 3)]
+		}
+		if chosen.answer && !w.calm && w.rng.IntN(8) == 0 {
+			chosen.dawdles = time.Duration(w.rng.Int64N(int64(mostDawdling)))
 		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
@@ -193,6 +211,28 @@ func (w *world) step() {
 	case w.rng.IntN(20) == 0:
 		w.mishap()
 	}
+}
+
+// mostHeldBack is for how long the network holds a parcel back at the most, and mostDawdling for
+// how long an answer waits in a process.
+const mostHeldBack, mostDawdling = 8 * time.Second, time.Second
+
+// holdBack has the network hold a parcel back now and then, so that it arrives after those that were
+// sent later. The caller holds mu.
+func (w *world) holdBack(p *parcel) bool {
+	hold := time.Duration(w.rng.Int64N(int64(mostHeldBack)))
+	switch {
+	case w.calm || w.serve != nil || w.survivor != nil || !p.due.IsZero():
+		return false
+	case p.from == w.slow && p.answer == w.slowAnswers:
+		w.slow = nil
+		hold = ttl - time.Second // its lease stands
+	case w.rng.IntN(24) > 0:
+		return false
+	}
+	p.due = time.Now().Add(hold)
+	w.note(fmt.Sprintf("held back: %s %t %d %d", p.what, p.answer, p.from.id, p.lane))
+	return true
 }
 
 // wait waits until all actors wait: from then on the scheduler reads what is theirs.

@@ -27,7 +27,7 @@ func nothing(r *rig) {
 func made(r *rig) {
 	ask := r.ask("a")
 	first, second := r.open("a").survey(ask), r.open("b").find()
-	if !first.Made || !first.Meta.There() || first.Meta.Record != ask.New(0) {
+	if !first.Made || !first.Meta.There() || first.Meta.Record != ask.New(protocol.Span{}) {
 		r.Errorf("the first survey: %+v", first)
 	}
 	if second.Made || second.Meta.Record != first.Meta.Record ||

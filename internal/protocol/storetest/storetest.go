@@ -134,7 +134,7 @@ func (r *rig) ask(token string) protocol.Ask {
 	req := r.request(token)
 	meta := protocol.NewMeta(protocol.SpaceOf(req))
 	return protocol.Ask{
-		Token: token, Identity: req.Identity, Share: req.Workers, New: func(int64) protocol.Meta {
+		Token: token, Identity: req.Identity, Share: req.Workers, New: func(protocol.Span) protocol.Meta {
 			return meta
 		},
 	}
