@@ -61,7 +61,8 @@ func TestAskedOnTerminal(t *testing.T) {
 			"the floor of " + url + " is ", held,
 		},
 		{
-			fmt.Sprintf("retire %d --coordinator %s", workerOf(g), url), "It is held by " + holderHere(t) + " (identity pod-a) since ",
+			fmt.Sprintf("retire %d --coordinator %s", workerOf(g), url),
+			"It is held by " + holderHere(t) + " (identity pod-a) since ",
 			fmt.Sprintf("worker ID %d of %s is retired\n", workerOf(g), url), held,
 		},
 		{"init --coordinator " + next + " --after " + old, next + " will be declared new, with layout " +

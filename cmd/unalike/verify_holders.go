@@ -19,8 +19,8 @@ type holder struct {
 	unit time.Duration
 }
 
-// holders asks the coordinator at p, whose layout has to be that of the IDs, and returns also what it
-// has granted.
+// holders asks the coordinator at p, whose layout has to be that of the IDs, and also returns what
+// it has granted.
 func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, verify.Grants,
 	error,
 ) {

@@ -110,8 +110,8 @@ const (
 )
 
 // others returns the names of the namespaces of the cluster, the first ones if there are many.
-// A namespace may have thousands of keys, so each call begins after the last one that the call before
-// has seen.
+// A namespace may have thousands of keys, so each call begins after the last namespace that the
+// call before has seen.
 func (s *session) others(ctx context.Context) (names []string) {
 	from, end := root, clientv3.GetPrefixRangeEnd(root)
 	for range mostLists {

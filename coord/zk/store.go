@@ -264,8 +264,8 @@ func (s *session) makeRoot(ctx context.Context) (names []string, _ error) {
 // longestName is how long the name of a namespace's node may be, with its length.
 const longestName = 4 + 3*128
 
-// spaces reads the names of all namespaces, unless that is refused or the answer may be too long for
-// the client, which would end the connection.
+// spaces reads the names of all namespaces, unless that is refused or the answer may be too long
+// for the client, which would end the connection.
 func (s *session) spaces(all *[]string) request {
 	return func(c *client.Conn) error {
 		_, stat, err := c.Exists(s.nodes.root)

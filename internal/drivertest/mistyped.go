@@ -13,10 +13,10 @@ import (
 // holdersEach is how many worker IDs are held in each of two namespaces.
 const holdersEach = 8
 
-// MistypedNamespace checks what becomes of an operator who mistypes the name of a namespace: the log
-// names the one that was meant, and the worker IDs of the two differ. Holders of both have worker
-// IDs in a row, so one in 68 pairs of namespaces shares some by chance, and another pair may have a
-// try.
+// MistypedNamespace checks what happens if an operator mistypes the name of a namespace: the log
+// names the one that was meant, and the two have different worker IDs. Holders of a namespace have
+// worker IDs in a row, so that 1 of 68 pairs of namespaces share some by chance: there are three
+// tries.
 func MistypedNamespace(tb testing.TB,
 	open func(namespace string, log *slog.Logger) coord.Coordinator,
 ) {
@@ -32,7 +32,7 @@ func MistypedNamespace(tb testing.TB,
 			for range holdersEach {
 				held[i][MustAcquire(tb, c, Request(Capacity)).WorkerID] = true
 			}
-			line := lines.wait(tb, "new namespace")
+			line := lines.wait(tb, "namespace created")
 			if meant := " similar=" + prefix + "-shop "; strings.Contains(line, meant) != (i == 1) ||
 				strings.Contains(line, "level=WARN") != (i == 1) {
 				tb.Errorf("the log says %q of namespace %d", line, i+1)

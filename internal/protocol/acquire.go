@@ -228,7 +228,7 @@ func (a *acquisition) start() int {
 		ticket = a.set.Random(math.MaxInt32)
 	}
 	n := int64(cmp.Or(len(a.sv.Preferred), a.req.Workers.Count))
-	at := int((a.sv.Meta.Record.offset()%n + ticket%n) % n)
+	at := int((a.sv.Meta.Record.offset()%n + ticket%n) % n) //mutant:nonce-start
 	if len(a.sv.Preferred) > 0 {
 		return a.sv.Preferred[at]
 	}

@@ -233,12 +233,12 @@ func (c *Coordinator) announce(others func(context.Context) []string, operator b
 		}
 		log := c.log.With("namespace", c.set.Namespace)
 		switch {
-		case len(similar) > 0:
-			log.Warn("new namespace, and the names of others are similar",
+		case len(similar) > 0: //mutant:similar-names
+			log.Warn("namespace created, and others have similar names",
 				"similar", strings.Join(similar, ", "),
-				"hint", "IDs of two namespaces can be equal; if this name is a mistake, correct it")
+				"hint", "IDs of two namespaces can be equal; correct the name if it is a mistake")
 		case !operator:
-			log.Info("new namespace")
+			log.Info("namespace created")
 		}
 	})
 }

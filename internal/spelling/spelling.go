@@ -25,11 +25,10 @@ func Word(s string, known []string, most int) string {
 // Mistyped is by how many letters a word may differ from the one that was meant.
 const Mistyped = 2
 
-// Similar returns the names of known that a user may have meant by name, but for name itself: those
-// that differ only in case, in separators or in a plural s, and those that differ by one letter,
-// or by [Mistyped] letters if name is longer than 8 bytes. Names that differ only in digits, such as
-// shard-1 and shard-2, are a series and not similar. Names of less than 4 bytes are not similar if
-// they differ by a letter.
+// Similar returns the names of known that a user may have meant by name, but for name itself. They
+// differ from it only in case, in separators or in a plural s; or by one letter, if one of the two
+// has 4 bytes or more; or by [Mistyped] letters, if name is longer than 8 bytes. Names that differ
+// only in digits, such as shard-1 and shard-2, are a series and not similar.
 func Similar(name string, known []string) []string {
 	most := Mistyped
 	if len(name) <= 8 {

@@ -151,7 +151,8 @@ func TestGrants(t *testing.T) {
 	}{
 		{"all", Grants{Until: granted}, 3, 1, fmt.Sprintf("f:3: the last window of worker ID 1 ended "+
 			"at %s; later IDs: 3, the first is %d, stamped at %s\nf:5: worker ID 2 was never granted; "+
-			"its IDs: 1, the first is %d, stamped at 2026-06-01T00:00:10Z\n", stamp(end), after, stamp(end), never)},
+			"its IDs: 1, the first is %d, stamped at 2026-06-01T00:00:10Z\n",
+			stamp(end), after, stamp(end), never)},
 		{"partial", Grants{Until: granted, Partial: true}, 3, 0, ""},
 		{"floor", Grants{Until: granted, Floor: end.Add(time.Millisecond)}, 1, 0, ""},
 		{"nothing", Grants{}, 0, 5, ""},
