@@ -272,7 +272,7 @@ func (s *session) spaces(all *[]string) request {
 		if err != nil || stat.NumChildren > answerRoom/longestName {
 			return nil //nolint:nilerr // they are not needed
 		}
-		nodes, _, err := c.Children(s.nodes.root)
+		nodes, _, _ := c.Children(s.nodes.root)
 		for _, node := range nodes {
 			if name, ok := unescape(node); ok {
 				*all = append(*all, name)

@@ -211,7 +211,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		}
 	}
 	sv.losses = c.detector.observe(at, a, now)
-	if sv.Made {
+	if sv.Made && sv.Meta.Record.Loss.Nonce == "" {
 		c.announce(sv.Others, ask.Token == "")
 	}
 	return sv, nil
