@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,14 +48,16 @@ func TestRetireHeld(t *testing.T) {
 	retire := func(id string) result {
 		return call(t, nil, "", "retire", id, "--yes", "--coordinator", url)
 	}
-	retired := "worker ID 0 of " + url + " is retired"
-	got := retire("0")
+	id := strconv.Itoa(workerOf(g))
+	retired := "worker ID " + id + " of " + url + " is retired"
+	got := retire(id)
 	wantCall(t, got, exitOK, retired+"\n", "It is held by "+holderHere(t)+" since ")
 	wantCall(t, got, exitOK, "", "The holder loses it at its next renewal and takes another one.\n")
 	closeGenerator(t, g)
-	wantCall(t, retire("0"), exitOK, retired+" already\n", "")
-	closeGenerator(t, generator(t, url, core.Config{}))
-	id := strconv.Itoa(listed(t, "--coordinator", url)[0].WorkerID)
+	wantCall(t, retire(id), exitOK, retired+" already\n", "")
+	g = generator(t, url, core.Config{})
+	id = strconv.Itoa(workerOf(g))
+	closeGenerator(t, g)
 	wantCall(t, retire(id), exitOK, "is retired\n", "It is free; it was held last by "+holderHere(t))
 }
 
@@ -66,9 +69,10 @@ func TestMoveRetired(t *testing.T) {
 	old, url := newSpace(), newSpace()
 	move := []string{"init", "--yes", "--coordinator", url, "--after", old}
 	g := generator(t, old, core.Config{})
+	row := fmt.Sprintf("%-11dheld   %s  ", workerOf(g), holderHere(t))
 	got := call(t, nil, "", move...)
 	wantCall(t, got, exitFailure, "", "1 of its worker IDs are held; stop the generators first")
-	wantCall(t, got, exitFailure, "", "0          held   "+holderHere(t)+"  ")
+	wantCall(t, got, exitFailure, "", row)
 	if strings.Contains(got.stderr, "will be declared new") {
 		t.Errorf("it is held, and the question was asked:\n%s", got.stderr)
 	}
@@ -107,12 +111,15 @@ func TestMoveRefuses(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	old, used := newSpace(), newSpace()
 	closeGenerator(t, generator(t, old, core.Config{}))
-	closeGenerator(t, generator(t, used, core.Config{}))
+	g := generator(t, used, core.Config{})
+	id := workerOf(g)
+	closeGenerator(t, g)
 	after := "init --yes --after " + old + " --coordinator "
 	checkLines(t, nil, []line{
 		{
 			after + used, exitFailure,
-			"the new namespace is in use: these worker IDs were granted in it already: 0",
+			fmt.Sprintf("the new namespace is in use: these worker IDs were granted in it already: %d (",
+				id),
 		},
 		{after + old, exitUsage, "a namespace cannot follow itself"},
 		{

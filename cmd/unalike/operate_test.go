@@ -34,6 +34,9 @@ func stateFile(t *testing.T, worker string) string {
 	return "static://?fresh=true&worker=" + worker + "&namespace=" + rand.Text() + "&state=" + path
 }
 
+// workerOf returns the worker ID of a generator that has one.
+func workerOf(g *core.Generator) int { return g.Health().Workers[0].WorkerID }
+
 // generator starts a generator that is closed with the test, if not before.
 func generator(t *testing.T, url string, cfg core.Config) *core.Generator {
 	t.Helper()

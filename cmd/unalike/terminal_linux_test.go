@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ const endOfFile = "\x04"
 func TestAskedOnTerminal(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	url, old, next := newSpace(), newSpace(), newSpace()
-	generator(t, url, core.Config{Lease: coord.LeaseConfig{Identity: "pod-a"}})
+	g := generator(t, url, core.Config{Lease: coord.LeaseConfig{Identity: "pod-a"}})
 	closeGenerator(t, generator(t, old, core.Config{}))
 	held := line{"workers --coordinator " + url, exitOK, "1 held"}
 	none := line{"quarantine --yes --coordinator " + next, exitFailure, "there is no such namespace"}
@@ -60,8 +61,9 @@ func TestAskedOnTerminal(t *testing.T) {
 			"the floor of " + url + " is ", held,
 		},
 		{
-			"retire 0 --coordinator " + url, "It is held by " + holderHere(t) + " (identity pod-a) since ",
-			"worker ID 0 of " + url + " is retired\n", held,
+			fmt.Sprintf("retire %d --coordinator %s", workerOf(g), url),
+			"It is held by " + holderHere(t) + " (identity pod-a) since ",
+			fmt.Sprintf("worker ID %d of %s is retired\n", workerOf(g), url), held,
 		},
 		{"init --coordinator " + next + " --after " + old, next + " will be declared new, with layout " +
 			core.DefaultLayout().String() + ", to follow " + old + ".\r\n", "it grants from ", none},

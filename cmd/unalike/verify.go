@@ -49,12 +49,15 @@ input (no file, or -), and reports:
   a burst, different layouts, or lines that were copied
 - IDs that are impossible: larger than the layout allows, stamped before --earliest or
   after --latest, with worker IDs that are not among --workers; and lines without an ID
+- IDs that the coordinator did not grant: of worker IDs that it never granted, or stamped
+  after the last window of their worker ID; earlier than its floor, any ID is possible
 - IDs that follow a larger one of the same worker ID in the same file. These are wrong
   only with --ordered, because few tables and logs keep the order of generation
 - for each worker ID how many IDs it has, and from when to when
 
 A coordinator that --coordinator, UNALIKE_COORDINATOR or the file of --config names is
-asked who holds, or held last, the worker IDs of duplicates. Without one, none is asked.
+asked for its worker IDs after the IDs were read, and who holds, or held last, those of
+duplicates. Without one, none is asked.
 
 The formats are those of 'unalike decode', and may be mixed. With --plain the IDs are
 numbers without a layout, and only duplicates are looked for.
@@ -119,8 +122,13 @@ func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
 			if err != nil {
 				return err
 			}
-			if held, err = a.holders(ctx, p, cfg.Layout); err != nil {
+			// At first because a mistake is to be reported before the IDs are read.
+			if _, _, err := a.holders(ctx, p, cfg.Layout); err != nil {
 				return err
+			}
+			options.Grants = func(ctx context.Context) (grants verify.Grants, err error) {
+				held, grants, err = a.holders(ctx, p, cfg.Layout)
+				return grants, err
 			}
 		}
 		progress := a.newProgress(a.in)

@@ -19,10 +19,13 @@ type holder struct {
 	unit time.Duration
 }
 
-// holders asks the coordinator at p, whose layout has to be that of the IDs.
-func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, error) {
-	known := holders{}
-	return known, a.with(ctx, p, mustExist, func(n *namespace) error {
+// holders asks the coordinator at p, whose layout has to be that of the IDs, and also returns what
+// it has granted.
+func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, verify.Grants,
+	error,
+) {
+	known, grants := holders{}, verify.Grants{Until: map[int]time.Time{}}
+	return known, grants, a.with(ctx, p, mustExist, func(n *namespace) error {
 		slots, unreadable := n.List(ctx)
 		if unreadable != nil && (len(slots) == 0 || ctx.Err() != nil) {
 			return unreadable
@@ -30,12 +33,20 @@ func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders
 		if unreadable != nil {
 			a.complain("unalike: not every worker ID can be read: %v\n", unreadable)
 		}
+		info, err := n.inspect(ctx)
+		if err != nil {
+			return err
+		}
+		grants.Floor, grants.Partial = info.Floor, unreadable != nil || !n.whole
 		for _, s := range slots {
 			if s.Layout != "" && s.Layout != layout.String() {
 				return usageError{fmt.Errorf("%s grants worker IDs for layout %s, and the IDs are read with "+
 					"%v; name their layout with --layout", n.name, s.Layout, layout)}
 			}
 			known[s.WorkerID] = holder{s, layout.Unit}
+			if hadWindow(s) {
+				grants.Until[s.WorkerID] = s.Until
+			}
 		}
 		return nil
 	})

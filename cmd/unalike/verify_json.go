@@ -15,6 +15,8 @@ type verifyObject struct {
 	Outside      int64            `json:"outside"`
 	Early        int64            `json:"early"`
 	TooLate      int64            `json:"late"`
+	NeverGranted int64            `json:"never_granted"` // IDs of worker IDs that never were
+	AfterWindow  int64            `json:"after_window"`  // IDs after the last one of a worker ID
 	Unreadable   int64            `json:"unreadable"`
 	OutOfOrder   int64            `json:"out_of_order"`
 	Unattributed int64            `json:"unattributed"` // IDs of more worker IDs than are kept
@@ -41,13 +43,15 @@ type workerObject struct {
 	Last       string `json:"last"`
 	Duplicates int64  `json:"duplicates"`
 	OutOfOrder int64  `json:"out_of_order"`
+	Ungranted  int64  `json:"ungranted"`
 }
 
 // verifyJSON is the report for programs. No list in it is null.
 func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	out := verifyObject{
 		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra,
-		Outside: r.Outside, Early: r.Early, TooLate: r.TooLate, Unreadable: r.Unreadable,
+		Outside: r.Outside, Early: r.Early, TooLate: r.TooLate,
+		NeverGranted: r.NeverGranted, AfterWindow: r.AfterWindow, Unreadable: r.Unreadable,
 		OutOfOrder:   r.OutOfOrder,
 		Unattributed: r.Unattributed,
 		Causes:       append([]verify.Cause{}, r.Causes...),
@@ -67,7 +71,7 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	for _, w := range r.Workers {
 		out.Workers = append(out.Workers, workerObject{
 			WorkerID: w.WorkerID, IDs: w.IDs, First: w.First.Format(timeForm), Last: w.Last.Format(timeForm),
-			Duplicates: w.Duplicates, OutOfOrder: w.OutOfOrder,
+			Duplicates: w.Duplicates, OutOfOrder: w.OutOfOrder, Ungranted: w.Ungranted,
 		})
 	}
 	for _, slot := range held.of(r) {

@@ -25,7 +25,8 @@ func writeFile(t *testing.T, name, text string) string {
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	url := "embed://" + urlPath(filepath.Join(t.TempDir(), "etcd"))
-	made := call(t, nil, "", "generate", "--count", "100", "--coordinator", url)
+	settings := settingsFile(t, "coordinator: "+url+"\nworker_ids: 0-0\n")
+	made := call(t, nil, "", "generate", "--count", "100", "--config", settings)
 	wantCall(t, call(t, nil, made.out, "verify", "--ordered"), exitOK,
 		"100 IDs of 1 worker ID: nothing is wrong\n", "")
 
@@ -43,7 +44,6 @@ func TestVerify(t *testing.T) {
 		wantCall(t, got, exitFailure, want, "unalike: something is wrong with the IDs: 1 duplicate\n")
 	}
 	// The variable and the file of settings name the coordinator as well as the flag does.
-	settings := settingsFile(t, "coordinator: "+url+"\n")
 	wantCall(t, call(t, map[string]string{envCoordinator: url}, "", "verify", file), exitFailure,
 		held, "")
 	wantCall(t, call(t, nil, "", "verify", "--config", settings, file), exitFailure, held, "")
@@ -62,10 +62,18 @@ func TestVerify(t *testing.T) {
 	} {
 		wantCall(t, got, exitFailure, want, "")
 	}
-	strange := writeFile(t, "ids.txt", knownID+"\n"+knownID+"\n")
-	wantCall(t, call(t, nil, "", "verify", "--coordinator", url, strange), exitFailure,
+	wrong := settingsFile(t, "coordinator: "+url+"?namespace=defualt\nworker_ids: 1-1\n")
+	other := call(t, nil, "", "generate", "--count", "2", "--config", wrong)
+	strange := writeFile(t, "ids.txt", made.out+other.out+other.out)
+	got = call(t, nil, "", "verify", "--coordinator", url, strange)
+	for _, want := range []string{
+		"104 IDs of 2 worker IDs: 2 duplicates, 4 of worker IDs that were never granted, 1 out of ",
 		"was never granted: this ID was made by a generator that did not lease it from the coordinator\n",
-		"")
+		"\n" + strange + ":101: worker ID 1 was never granted; its IDs: 4, the first is ",
+	} {
+		wantCall(t, got, exitFailure, want,
+			"the IDs: 2 duplicates, 4 of worker IDs that were never granted\n")
+	}
 }
 
 // TestVerifyFormats reads each format that generate writes, a column, and standard input beside a
@@ -113,6 +121,7 @@ func TestVerifyFormats(t *testing.T) {
 		"3 IDs: 1 duplicate\n7 occurs 2 times\n", "")
 	got := call(t, nil, "7\n7\n", "verify", "--plain", "--json")
 	if want := `{"ok":false,"ids":2,"duplicates":1,"extra":1,"outside":0,"early":0,"late":0,` +
+		`"never_granted":0,"after_window":0,` +
 		`"unreadable":0,"out_of_order":0,"unattributed":0,` +
 		`"clashes":[{"id":"7","times":2,"places":[]}],"causes":[],` +
 		`"examples":[],"workers":[],"holders":[]}` + "\n"; got.out != want {

@@ -21,6 +21,8 @@ func findings(r *verify.Report, ordered bool) []string {
 	add(r.Outside, "outside the layout or --workers")
 	add(r.Early, "too early")
 	add(r.TooLate, "too late")
+	add(r.NeverGranted, "of worker IDs that were never granted")
+	add(r.AfterWindow, "after the last window")
 	add(r.Unreadable, "unreadable")
 	if ordered {
 		add(r.OutOfOrder, "out of order")
@@ -63,9 +65,13 @@ func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 		fmt.Fprintf(&b, "possible cause: %s (%s)\n", c.Kind, c.Why)
 	}
 	for _, e := range r.Examples {
-		if e.Kind != verify.KindOrder || o.ordered {
-			fmt.Fprintf(&b, "%v: %s\n", e.Place, e.Text)
+		if e.Kind == verify.KindOrder && !o.ordered {
+			continue
 		}
+		if e.Place != (verify.Place{}) {
+			fmt.Fprintf(&b, "%v: ", e.Place)
+		}
+		b.WriteString(e.Text + "\n")
 	}
 	if len(r.Workers) > 0 {
 		b.WriteString(workerTable(r.Workers))

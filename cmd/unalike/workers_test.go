@@ -148,7 +148,9 @@ func TestWorkers(t *testing.T) {
 	url := newSpace()
 	at := "workers --coordinator " + url
 	checkLines(t, nil, []line{{at, exitOK, "no worker ID was ever granted\n"}})
-	g := generator(t, url, core.Config{Lease: coord.LeaseConfig{Identity: "pod-a"}})
+	g := generator(t, url, core.Config{Lease: coord.LeaseConfig{
+		Identity: "pod-a", WorkerIDs: coord.Range{Count: 1},
+	}})
 	closeGenerator(t, generator(t, url, core.Config{}))
 
 	all := listed(t, "--coordinator", url)

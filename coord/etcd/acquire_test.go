@@ -31,6 +31,9 @@ func TestRoundTrips(t *testing.T) {
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
 		crowd := newCoordinator(t, server.Client(t), ns)
+		if err := crowd.Init(within(t), space()); err != nil {
+			t.Fatal(err)
+		}
 		(&drivertest.Crowd[*etcd.Coordinator]{
 			Members: []*etcd.Coordinator{crowd},
 			Again:   func(err error) bool { return !coord.Permanent(err) }, // as a keeper does

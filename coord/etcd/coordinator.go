@@ -14,8 +14,9 @@ import (
 // Admin and Resumer.
 //
 // Acquire makes four calls to etcd, two of them at the same time, however many worker IDs are
-// held; more only if others take the same ones at the same moment. Renew makes one, and keeps the
-// lease alive at the same time.
+// held; more only if others take the same ones at the same moment, and, in the background, to list
+// the namespaces of the cluster if it has made one. Renew makes one, and keeps the lease alive at
+// the same time.
 type Coordinator struct {
 	*protocol.Coordinator
 	client *clientv3.Client

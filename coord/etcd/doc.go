@@ -58,11 +58,11 @@
 //
 // An acquisition draws a ticket, and with it reads everything but the slots. Tickets
 // are numbered without gaps, so a thousand processes that start together begin at a
-// thousand different worker IDs. It then reads some 30 free slots from there on,
-// grants a lease, and takes the first slot whose window opens in time: one
-// transaction, on condition that the slot, its owner and the namespace are as they
-// were read. That makes four calls, of which two are made at the same time. Others who take
-// the same slot at the same moment cost two calls more.
+// thousand different worker IDs; the first one is random for each namespace. It then
+// reads some 30 free slots from there on, grants a lease, and takes the first slot whose
+// window opens in time: one transaction, on condition that the slot, its owner and the
+// namespace are as they were read. That makes four calls, of which two are made at the
+// same time. Others who take the same slot at the same moment cost two calls more.
 //
 // A renewal is one transaction on the same condition, and a keep-alive of the lease
 // at the same time. If the reply to a transaction is lost, reading tells whether it

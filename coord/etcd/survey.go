@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"slices"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -52,9 +53,11 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, err
 	}
 	made := resp.done && ask.New != nil
-	sv := &protocol.Survey{Position: resp.position(made || draws), Made: made, Worker: -1, Last: -1}
+	sv := &protocol.Survey{
+		Position: resp.position(made || draws), Made: made, Others: s.others, Worker: -1, Last: -1,
+	}
 	if draws {
-		sv.Begin = max(resp.one(2).GetVersion(), 1)
+		sv.Ticket = max(resp.one(2).GetVersion(), 1)
 		s.mu.Lock()
 		s.drew = true
 		s.mu.Unlock()
@@ -98,4 +101,32 @@ func (s *session) readSurvey(sv *protocol.Survey, ask protocol.Ask, resp *reply)
 		sv.Last, err = leadsTo(resp.one(5))
 	}
 	return err
+}
+
+const (
+	// mostLists and listed bound the calls that list namespaces, and the keys in the answer to one.
+	mostLists = 100
+	listed    = 64
+)
+
+// others returns the names of the namespaces of the cluster, the first ones if there are many.
+// A namespace may have thousands of keys, so each call begins after the last namespace that the
+// call before has seen.
+func (s *session) others(ctx context.Context) (names []string) {
+	from, end := root, clientv3.GetPrefixRangeEnd(root)
+	for range mostLists {
+		resp, err := s.fetch(ctx, clientv3.OpGet(from, clientv3.WithRange(end),
+			clientv3.WithKeysOnly(), clientv3.WithLimit(listed)))
+		if err != nil || len(resp.keys(0)) == 0 {
+			return names
+		}
+		for _, kv := range resp.keys(0) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), root), "/")
+			if !slices.Contains(names, name) && name != taken {
+				names = append(names, name)
+			}
+			from = clientv3.GetPrefixRangeEnd(root + name + "/")
+		}
+	}
+	return names
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -18,6 +19,7 @@ type all struct {
 	slots  map[int]*object
 	marks  map[int]*lease // which worker IDs were granted
 	server protocol.Span  // the API server's clock when it had made the list
+	others []string       // other namespaces that have a record
 	mended atomic.Bool    // a session of this process does what is half done
 }
 
@@ -73,6 +75,8 @@ func (s *store) listNow(ctx context.Context) (*all, error) {
 			a.slots[id] = objectOf(&l)
 		case l.Metadata.Name == name:
 			a.meta = objectOf(&l)
+		case strings.HasPrefix(l.Metadata.Name, objectPrefix) && strings.Count(l.Metadata.Name, ".") == 1:
+			a.others = append(a.others, l.Metadata.Annotations[annotationName])
 		}
 	}
 	a.record, a.damage = entry[protocol.Meta](a.meta)

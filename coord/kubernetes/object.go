@@ -273,10 +273,13 @@ func numberOf(name, prefix string) int {
 	return n
 }
 
+// objectPrefix begins the names of all objects.
+const objectPrefix = "unalike."
+
 // objectName is the name of a worker ID's object; -1: of the namespace's own. A key has no dot.
 func (s *store) objectName(worker int) string {
 	if worker < 0 {
-		return "unalike." + s.key
+		return objectPrefix + s.key
 	}
-	return "unalike." + s.key + "." + strconv.Itoa(worker)
+	return objectPrefix + s.key + "." + strconv.Itoa(worker)
 }

@@ -26,7 +26,7 @@ type store struct {
 	turn           chan struct{} // has a place for whoever makes a list
 	begun          atomic.Int64  // lists
 	last           *all          // list, guarded by turn; nil: it has failed
-	ticket         atomic.Int64  // where the next acquisition looks first
+	ticket         atomic.Int64  // the last one, see protocol.Survey; the first one is random
 
 	mu   sync.Mutex
 	bars map[string]bar // writes that are refused, by their verb

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
@@ -131,7 +132,7 @@ func (s *session) surveyOf(a *all, ask protocol.Ask, made bool) *protocol.Survey
 	sv := &protocol.Survey{
 		Position: protocol.Position{Server: a.server},
 		Meta:     a.record, Made: made, Worker: s.leads(a, ask.Token), Last: -1, Slots: len(a.slots),
-		Origin: a.missing(),
+		Origin: a.missing(), Others: func(context.Context) []string { return a.others },
 	}
 	meta := &sv.Meta.Record
 	if a.newest() > a.meta.Writes { // slots know what the record has forgotten
@@ -194,9 +195,8 @@ func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded
 	if crowded || len(made) == 0 {
 		made = append(made, other...)
 	}
-	if n := int64(len(made)); n > 0 {
-		sv.Begin = int64(made[s.ticket.Add(1)%n] - share.First + 1)
-	}
+	slices.Sort(made)
+	sv.Preferred, sv.Ticket = made, s.ticket.Add(1)
 }
 
 // leads returns the worker ID that a token holds; -1: none. It may hold two, when a grant was done

@@ -469,6 +469,7 @@ func TestAnotherServer(t *testing.T) {
 		p := r.start()
 		req := r.request(1)
 		req.Fingerprint, req.LastTick = "40/10/13/1ms/2024-01-01T00:00:00Z", 1<<40-1
+		req.Workers.First = g.WorkerID
 		h, err := p.Acquire(r.ctx(), req)
 		if err != nil || h.WorkerID != g.WorkerID || h.NotBefore > tickNow() {
 			t.Fatalf("the file has %v of another namespace; granted is %v, %v", g, h, err)

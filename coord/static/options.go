@@ -100,13 +100,13 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	l := &leases{namespace: opts.Namespace}
 	store := filestore.New(filestore.Options{
 		Path: opts.State, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: l, Begin: 1,
+		Clock: common.Clock, Leases: l,
 	})
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
 		Lease: opts.Lease, Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: maxHorizon,
 		ShortOnly: "the option horizon says how long a state file that was lost is waited out",
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Endless: true,
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Endless: true, InOrder: true,
 		Forgets: opts.State != "" && !opts.AcceptFresh, //mutant:static-forgets
 		Clock:   common.Clock, Logger: common.Logger,
 	})

@@ -50,8 +50,7 @@ func TestRights(t *testing.T) {
 	o, ns := newOperator(t, []string{server.Addr}), rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
 	g := mustAcquire(t, c, request(2))
-	for _, node := range []string{"/owners", "/slots/0000000000"} {
-		at := spacePath(ns) + node
+	for _, at := range []string{spacePath(ns) + "/owners", slotPath(ns, g.WorkerID)} {
 		if _, err := o.SetACL(at, client.WorldACL(client.PermRead|client.PermAdmin), -1); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package zk
 
 import (
 	"fmt"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -74,6 +75,12 @@ func escape(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// unescape returns the text that escape has made a name of, and false for any other name.
+func unescape(name string) (string, bool) {
+	s, err := url.PathUnescape(name)
+	return s, err == nil && escape(s) == name
 }
 
 // op is one operation of a transaction.

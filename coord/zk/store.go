@@ -162,12 +162,12 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.New == nil {
 		return &protocol.Survey{Worker: -1, Last: -1}, nil
 	}
-	made, err := s.makeNamespace(ctx, ask.New)
+	made, others, err := s.makeNamespace(ctx, ask.New)
 	if err != nil {
 		return nil, err
 	}
 	if sv, err = s.survey(ctx, ask); err == nil {
-		sv.Made = made
+		sv.Made, sv.Others = made, func(context.Context) []string { return others }
 	} else if errors.Is(err, errNoNamespace) {
 		err = damaged(s.nodes.clock(), errMissing)
 	}
@@ -191,7 +191,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	sv.Begin = sv.Number
+	sv.Ticket = sv.Number
 	owned, bad := workersOf(n.owners(), owners)
 	if len(bad) > 0 {
 		return nil, bad[0]
@@ -232,16 +232,17 @@ func (st *store) slot(id int, e *protocol.Entry[protocol.Slot]) request {
 }
 
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
-// there already is no error. It reports whether it has made them.
+// there already is no error. It reports whether it has made them, and the names of other
+// namespaces.
 func (s *session) makeNamespace(ctx context.Context,
 	fresh func(at protocol.Span) protocol.Meta,
-) (made bool, err error) {
-	if err := s.makeRoot(ctx); err != nil {
-		return false, err
+) (made bool, others []string, err error) {
+	if others, err = s.makeRoot(ctx); err != nil {
+		return false, nil, err
 	}
 	value, err := protocol.Encode(fresh(s.Time()))
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	n := s.nodes
 	ops := []op{s.create(n.space, nil, 0)}
@@ -250,15 +251,15 @@ func (s *session) makeNamespace(ctx context.Context,
 	}
 	_, err = s.write(ctx, append(ops, s.create(n.meta(), []byte(value), 0)))
 	if is(err, client.ErrNodeExists) {
-		return false, nil
+		return false, nil, nil
 	}
-	return err == nil, err
+	return err == nil, others, err
 }
 
-// makeRoot makes the node of all namespaces. Others may add namespaces of theirs. The
-// session learns the leader's time, for which there is no clock of the namespace yet: from
-// a node that is there for a moment.
-func (s *session) makeRoot(ctx context.Context) error {
+// makeRoot makes the node of all namespaces, and returns their names. Others may add namespaces of
+// theirs. The session learns the leader's time, for which there is no clock of the namespace yet:
+// from a node that is there for a moment.
+func (s *session) makeRoot(ctx context.Context) (names []string, _ error) {
 	acl := s.acl
 	if s.opts.User != "" {
 		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
@@ -269,22 +270,48 @@ func (s *session) makeRoot(ctx context.Context) error {
 	})
 	switch {
 	case is(err, client.ErrNoNode):
-		return s.noChroot()
+		return nil, s.noChroot()
 	case err != nil && !is(err, client.ErrNodeExists):
-		return err
+		return nil, err
 	}
 	moment := s.nodes.root + "/.moment-" + rand.Text() // no namespace has such a name
 	if _, err := s.write(ctx, []op{
 		s.create(moment, nil, client.FlagEphemeral),
 		replace(moment, nil, 0),
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	err = s.together(ctx, func(c *client.Conn) error { return c.Delete(moment, -1) })
-	if is(err, client.ErrNoAuth) {
+	err = s.together(ctx, func(c *client.Conn) error {
+		if err := c.Delete(moment, -1); !is(err, client.ErrNoAuth) {
+			return err
+		}
 		return nil // it goes with the session
+	}, s.spaces(&names))
+	if err != nil {
+		return nil, err // names may still be written
 	}
-	return err
+	return names, nil
+}
+
+// longestName is how long the name of a namespace's node may be, with its length.
+const longestName = 4 + 3*128
+
+// spaces reads the names of all namespaces, unless that is refused or the answer may be too long
+// for the client, which would end the connection.
+func (s *session) spaces(all *[]string) request {
+	return func(c *client.Conn) error {
+		_, stat, err := c.Exists(s.nodes.root)
+		if err != nil || stat.NumChildren > answerRoom/longestName {
+			return nil //nolint:nilerr // they are not needed
+		}
+		nodes, _, _ := c.Children(s.nodes.root)
+		for _, node := range nodes {
+			if name, ok := unescape(node); ok {
+				*all = append(*all, name)
+			}
+		}
+		return nil
+	}
 }
 
 // ownerNode is what a view knows of an owner node and of the token that leads to it, which

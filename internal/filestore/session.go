@@ -60,9 +60,10 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey {
 	v := &protocol.Survey{
 		Position: protocol.Position{Number: d.Number, Wrote: made, Server: s.Time()},
-		Meta:     d.Meta, Made: made,
-		Worker: d.worker(ask.Token), Last: -1,
-		Slots: len(d.Slots) + len(d.Marks), Begin: s.o.Begin,
+		Meta:     d.Meta,
+		Made:     made && s.o.Path != "", // one in memory is new in each process, which is no news
+		Worker:   d.worker(ask.Token), Last: -1,
+		Slots: len(d.Slots) + len(d.Marks),
 	}
 	for id, slot := range d.Slots {
 		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&

@@ -21,8 +21,6 @@ type Options struct {
 	Namespace string
 	Clock     clock.Clock
 	Leases    Leases
-	// Begin is that of a [protocol.Survey].
-	Begin int64
 }
 
 // Leases say which owner marks stand.

@@ -191,7 +191,9 @@ func (a *acquisition) peek(ctx context.Context) error {
 // findOpen notes free worker IDs whose windows open in time, of some that it looks at. The error
 // says when the first of the others opens.
 func (a *acquisition) findOpen(ctx context.Context, sv *Survey) error {
-	some := FreeFrom(a.req.Workers, sv.Owned, a.set.Random(math.MaxInt32), probes)
+	share := a.req.Workers
+	start := share.First + int(a.set.Random(int64(share.Count)))
+	some := FreeFrom(share, sv.Owned, start, probes)
 	probed, err := a.s.Probe(ctx, some)
 	if err != nil {
 		return err
@@ -276,17 +278,33 @@ func (a *acquisition) lastIsFree() bool {
 }
 
 // choose returns free worker IDs in the order in which they are to be looked at: the one
-// that the identity had last, and then those from the ticket on.
+// that the identity had last, and then those from the start of the search on.
 func (a *acquisition) choose() (free []int) {
-	ticket, held := a.sv.Begin-1, a.held()
-	if ticket < 0 {
-		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
-	}
+	held := a.held()
 	if a.lastIsFree() {
 		free, held = []int{a.sv.Last}, append(held, a.sv.Last)
 	}
 	slices.Sort(held)
-	return append(free, FreeFrom(a.req.Workers, held, ticket, probes)...)
+	return append(free, FreeFrom(a.req.Workers, held, a.start(), probes)...)
+}
+
+// start is the worker ID at which the search begins. A ticket moves it by one, and the nonce
+// of the namespace by any number: namespaces that were meant to be one begin at different
+// worker IDs, and so do processes that start at the same time.
+func (a *acquisition) start() int {
+	if a.set.InOrder {
+		return a.req.Workers.First
+	}
+	ticket := a.sv.Ticket
+	if ticket == 0 {
+		ticket = a.set.Random(math.MaxInt32)
+	}
+	n := int64(cmp.Or(len(a.sv.Preferred), a.req.Workers.Count))
+	at := int((a.sv.Meta.Record.offset()%n + ticket%n) % n) //mutant:nonce-start
+	if len(a.sv.Preferred) > 0 {
+		return a.sv.Preferred[at]
+	}
+	return a.req.Workers.First + at
 }
 
 // reject leaves a worker ID out for the rest of the call.

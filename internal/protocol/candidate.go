@@ -63,13 +63,12 @@ func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
 	}
 }
 
-// FreeFrom returns up to n worker IDs of the share that are not owned, in the order
-// in which a ticket tries them: from its own place round the ring. Tickets are
-// numbered without gaps, so simultaneous starters begin at different places, and
-// what was freed last comes last. Owned is in ascending order; tickets are 0 or more.
-func FreeFrom(share coord.Range, owned []int, ticket int64, n int) (free []int) {
-	for i := int64(0); i < int64(share.Count) && len(free) < n; i++ {
-		id := share.First + int((ticket+i)%int64(share.Count))
+// FreeFrom returns up to n worker IDs of the share that are not owned: from start on in ascending
+// order, and after the last one of the share from the first one on. Owned is in ascending order,
+// and start is in the share.
+func FreeFrom(share coord.Range, owned []int, start, n int) (free []int) {
+	for i := 0; i < share.Count && len(free) < n; i++ {
+		id := share.First + (start-share.First+i)%share.Count
 		if _, held := slices.BinarySearch(owned, id); !held {
 			free = append(free, id)
 		}

@@ -12,21 +12,20 @@ import (
 func TestFreeFrom(t *testing.T) {
 	share := coord.Range{First: 10, Count: 5}
 	for _, tc := range []struct {
-		ticket int64
-		owned  []int
-		n      int
-		want   []int
+		start int
+		owned []int
+		n     int
+		want  []int
 	}{
-		{0, nil, 5, []int{10, 11, 12, 13, 14}},
-		{3, nil, 5, []int{13, 14, 10, 11, 12}},
-		{1<<62 + 3, nil, 1, []int{10 + int((1<<62+3)%5)}},
-		{1, []int{11, 12, 14}, 5, []int{13, 10}},
-		{4, []int{10, 14}, 2, []int{11, 12}},
-		{2, []int{10, 11, 12, 13, 14}, 5, nil},
-		{0, []int{3, 12, 99}, 3, []int{10, 11, 13}},
+		{10, nil, 5, []int{10, 11, 12, 13, 14}},
+		{13, nil, 5, []int{13, 14, 10, 11, 12}},
+		{11, []int{11, 12, 14}, 5, []int{13, 10}},
+		{14, []int{10, 14}, 2, []int{11, 12}},
+		{12, []int{10, 11, 12, 13, 14}, 5, nil},
+		{10, []int{3, 12, 99}, 3, []int{10, 11, 13}},
 	} {
-		if got := FreeFrom(share, tc.owned, tc.ticket, tc.n); !slices.Equal(got, tc.want) {
-			t.Errorf("ticket %d, owned %v, at most %d: %v; want %v", tc.ticket, tc.owned, tc.n, got, tc.want)
+		if got := FreeFrom(share, tc.owned, tc.start, tc.n); !slices.Equal(got, tc.want) {
+			t.Errorf("from %d, owned %v, at most %d: %v; want %v", tc.start, tc.owned, tc.n, got, tc.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/spelling"
 )
 
 // Settings are what a driver makes a coordinator of.
@@ -51,6 +53,9 @@ type Settings struct {
 	// the store can refuse those that end later in the step that writes. And the floor is
 	// raised only by a process whose clock agrees with the back end's.
 	Forgets bool
+	// InOrder says that the first free worker ID of a share is granted, because the share was
+	// configured for this machine. Otherwise the search begins anywhere.
+	InOrder bool
 	// Outlives says that leases outlive a restart of the back end, and come back together with
 	// an old copy of its data: what the leases say has to be believed only after a holder has
 	// shown a sign of life. The owner marks tell when that was, or [Session.Leases].
@@ -226,7 +231,36 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		}
 	}
 	sv.losses = c.detector.observe(at, a, now)
+	if sv.Made && sv.Meta.Record.Loss.Nonce == "" {
+		c.announce(sv.Others, ask.Token == "")
+	}
 	return sv, nil
+}
+
+// listTime bounds how long the names of other namespaces are waited for.
+const listTime = 500 * time.Millisecond
+
+// announce logs in the background that this coordinator has made the namespace. If others have
+// similar names, one of them may have been meant, and this is a warning. An operator who has
+// declared the namespace is only warned.
+func (c *Coordinator) announce(others func(context.Context) []string, operator bool) {
+	c.life.Spawn(func() {
+		var similar []string
+		if others != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), listTime)
+			defer cancel()
+			similar = spelling.Similar(c.set.Namespace, others(ctx))
+		}
+		log := c.log.With("namespace", c.set.Namespace)
+		switch {
+		case len(similar) > 0: //mutant:similar-names
+			log.Warn("namespace created, and others have similar names",
+				"similar", strings.Join(similar, ", "),
+				"hint", "IDs of two namespaces can be equal; correct the name if it is a mistake")
+		case !operator:
+			log.Info("namespace created")
+		}
+	})
 }
 
 // madeAgain tells that a survey has made a namespace with the floor of a loss.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -69,6 +70,13 @@ func SpaceOf(req coord.Request) coord.Space {
 		Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick,
 		Capacity: req.Capacity,
 	}
+}
+
+// offset is a number of the namespace, 0 or more, which its nonce determines.
+func (m Meta) offset() int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(m.Nonce))
+	return int64(h.Sum64() >> 1) //nolint:gosec // it has 63 bits
 }
 
 // Scale converts between times and the namespace's ticks.

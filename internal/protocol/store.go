@@ -202,8 +202,8 @@ type Ask struct {
 	// New returns the record of a namespace that has to be made at a time of the back end's
 	// clock: Low is what it has said, and High what it says at most when the record is stored. The
 	// zero Span: it has none. Nil: none is made. If it is nil
-	// although there is a token, the survey looks what became of a grant, and need tell no
-	// Begin. The record may begin with the floor of a loss, see Settings.Forgets; a store
+	// although there is a token, the survey looks what became of a grant, and need draw no
+	// Ticket. The record may begin with the floor of a loss, see Settings.Forgets; a store
 	// whose back end has lineages notes the lineage with it then, as with Change.NoteLineage.
 	New func(at Span) Meta
 	// Peek says that the survey writes nothing, draws no ticket and confirms nothing: it may be old,
@@ -234,10 +234,17 @@ type Survey struct {
 	// granted now; Why says what keeps them from it. Both are nil if there are none.
 	Barred []int
 	Why    error
-	// Begin is 1 + the place in the share at which to look first, counted round and round: those
-	// who start at once begin at different worker IDs by it. A ticket, which is a number that
-	// grows with each survey, serves well. It is a hint. 0: any place is as good.
-	Begin int64
+	// Ticket numbers the surveys that acquisitions make, if possible without gaps: those that
+	// start at the same time begin their search at different worker IDs by it. 0: there is none,
+	// and each begins at a random one.
+	Ticket int64
+	// Preferred are the worker IDs of the share that cost less to grant than the others, in
+	// ascending order: the search begins at one of them. Nil: all cost the same.
+	Preferred []int
+	// Others returns the names of other namespaces of the back end. It may leave some out, and
+	// returns none if it may not read them. The coordinator calls it once, if the survey has made
+	// the namespace, and while other calls are in flight. Nil: the back end has no cheap list.
+	Others func(context.Context) []string
 	// Retired is how many of Owned are retired, and Holders, in any order, who holds the
 	// others. Where owner marks do not tell, Retired is 0 and Holders are all.
 	Retired int

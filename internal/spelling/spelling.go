@@ -4,6 +4,7 @@ package spelling
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Word returns the word of known that s is most like, or "" if none differs from it by
@@ -23,6 +24,42 @@ func Word(s string, known []string, most int) string {
 
 // Mistyped is by how many letters a word may differ from the one that was meant.
 const Mistyped = 2
+
+// Similar returns the names of known that a user may have meant by name, but for name itself. They
+// differ from it only in case, in separators or in a plural s; or by one letter, if one of the two
+// has 4 bytes or more; or by [Mistyped] letters, if name is longer than 8 bytes. Names that differ
+// only in digits, such as shard-1 and shard-2, are a series and not similar.
+func Similar(name string, known []string) []string {
+	most := Mistyped
+	if len(name) <= 8 {
+		most = 1
+	}
+	var similar []string
+	for _, other := range known {
+		a, b := plain(name), plain(other)
+		near := max(len(a), len(b)) >= 4 && distance(a, b) <= most
+		if other != name && (a == b || near && withoutDigits(a) != withoutDigits(b)) {
+			similar = append(similar, other)
+		}
+	}
+	return similar
+}
+
+// plain returns a name in lower case without separators and without a plural s.
+func plain(name string) string {
+	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	return strings.TrimSuffix(name, "s")
+}
+
+// withoutDigits returns a name without its digits.
+func withoutDigits(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, name)
+}
 
 // DidYouMean asks whether the word of known was meant that s is most like; "" if there is none.
 func DidYouMean(s string, known []string) string {

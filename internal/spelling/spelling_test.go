@@ -1,6 +1,7 @@
 package spelling_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,25 @@ func TestUnknownKey(t *testing.T) {
 	} {
 		if got := spelling.UnknownKey(key, []string{"max_wait", "ttl"}); got != want {
 			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	for name, others := range map[string]struct{ similar, different string }{
+		"shop": {
+			"shpo sho shopp chop Shop SHOP shops s-hop s_h.op",
+			"shop shop2 store shopping backshop spho-x",
+		},
+		"orders":        {"order Orders orders_ ordres orderz", "orders-2 others"},
+		"orders-prod":   {"order-prod ordres-prdo orders_prod ordersprod", "orders-test orders"},
+		"shard-1":       {"Shard-1 shard1 shards-1 shrad-1", "shard-2 shard-10 shard"},
+		"eu":            {"EU e-u", "us de eua"},
+		"customers-eu1": {"costumers-eu1 customer-eu1", "customers-eu2"},
+	} {
+		got := spelling.Similar(name, strings.Fields(others.similar+" "+others.different))
+		if want := strings.Fields(others.similar); !slices.Equal(got, want) {
+			t.Errorf("similar to %q: %q, want %q", name, got, want)
 		}
 	}
 }

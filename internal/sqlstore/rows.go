@@ -30,6 +30,9 @@ FROM {slots} WHERE namespace = $1`
 FROM {slots} WHERE namespace = $1`
 	// ticketRow draws a ticket.
 	ticketRow = ` UNION ALL SELECT 'd', 0, {ticket}, 0, 0, 0, '', ''`
+	// otherRows are other namespaces, the first ones if there are many.
+	otherRows = ` UNION ALL SELECT 'o', 0, 0, 0, 0, 0, '', namespace FROM (SELECT namespace
+  FROM {namespaces} WHERE namespace <> $1 ORDER BY namespace LIMIT 1000) rest`
 	// heldRows are followed by what more the slots have to be.
 	heldRows = ` UNION ALL SELECT 'h', worker, made, version, 0, lease_ends, '', CASE
   WHEN token IS NULL THEN '' ELSE 'held' END

@@ -57,6 +57,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	made := false
 	if !a.meta.There() && a.slots == 0 && ask.New != nil {
+		look.SQL += s.names.Replace(otherRows)
 		if a, made, err = s.make(ctx, ask.New(a.Server), look); err != nil {
 			return nil, err
 		}
@@ -133,7 +134,7 @@ SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n,
 func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error) {
 	sv := &protocol.Survey{
 		Position: a.Position, Meta: a.meta, Origin: a.origin, Slots: a.used, Worker: -1, Last: -1,
-		Begin: a.ticket,
+		Ticket: a.ticket,
 	}
 	if !a.meta.There() && a.slots > 0 {
 		return nil, s.noNamespace()
@@ -141,8 +142,12 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 	if n := a.meta.Record.Capacity - a.slots; n > 0 {
 		sv.Origin = missing(a.origin, int64(n), "rows of worker IDs")
 	}
+	var others []string
+	sv.Others = func(context.Context) []string { return others }
 	for _, r := range a.rows {
 		switch r.kind {
+		case "o":
+			others = append(others, r.note)
 		case "t":
 			sv.Worker = r.worker
 		case "l":

@@ -32,7 +32,26 @@ func (c *check) finish() {
 		if w.Duplicates > 0 {
 			c.report.Causes = append(c.report.Causes, c.causes(w)...)
 		}
+		if w.Ungranted > 0 {
+			c.ungranted(w)
+		}
 	}
+}
+
+// ungranted adds to the report the IDs of a worker ID for which it was not granted.
+func (c *check) ungranted(w *worker) {
+	count, kind := &c.report.AfterWindow, KindAfterWindow
+	what := fmt.Sprintf("the last window of worker ID %d ended at %s; later IDs", w.WorkerID,
+		stamp(c.timeOfTick(w.end)))
+	if w.end == 0 {
+		count, kind = &c.report.NeverGranted, KindNeverGranted
+		what = fmt.Sprintf("worker ID %d was never granted; its IDs", w.WorkerID)
+	}
+	*count += w.Ungranted
+	c.example(kind, w.strayAt, func() string {
+		return fmt.Sprintf("%s: %d, the first is %d, stamped at %s", what, w.Ungranted, w.stray,
+			stamp(c.timeOf(w.stray)))
+	})
 }
 
 // causes returns what may have caused the duplicates of a worker ID.

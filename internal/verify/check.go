@@ -20,6 +20,9 @@ type Options struct {
 	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound
 	// but the layout's.
 	Earliest, Latest time.Time
+	// Grants returns what a coordinator has granted. It is called once all IDs were read, so that it
+	// covers them. Nil: no coordinator is asked.
+	Grants func(context.Context) (Grants, error)
 	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all
 	// else come on top of it. What it does not hold goes to the folder Temp; empty: the system's.
 	Memory int64
@@ -29,6 +32,17 @@ type Options struct {
 	// Progress is called now and then with how much of a step is done: bytes while sources are read,
 	// else IDs. All is negative if it is unknown. Nil: nobody wants to know.
 	Progress func(doing string, done, all int64)
+}
+
+// Grants is what a coordinator knows of the worker IDs that it has granted.
+type Grants struct {
+	// Until has the worker IDs that were granted, and when the last window of each ends.
+	Until map[int]time.Time
+	// Floor is the floor of the namespace. Earlier IDs may have been made in windows that the
+	// coordinator has forgotten, or in a namespace that this one follows.
+	Floor time.Time
+	// Partial says that worker IDs which are not in Until may have been granted, too.
+	Partial bool
 }
 
 // WorkerRange is a range of worker IDs, both included.
@@ -49,6 +63,13 @@ func Check(ctx context.Context, sources []Source, o Options) (r *Report, err err
 	}()
 	if err := c.read(ctx, sources); err != nil {
 		return nil, err
+	}
+	if c.Layout != nil && c.Grants != nil {
+		g, err := c.Grants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.granted(g)
 	}
 	if err := c.merge(ctx); err != nil {
 		return nil, err
@@ -206,7 +227,7 @@ func (c *check) group(v uint64, times int64) {
 	}
 	known := c.Layout != nil && v <= c.maxID
 	if known {
-		c.tally(v, times > 1)
+		c.tally(v, times)
 	}
 	if times == 1 {
 		return
@@ -227,15 +248,22 @@ func (c *check) group(v uint64, times int64) {
 // placesShown is how many places are reported for each duplicate.
 const placesShown = 5
 
-// locate reads the sources once more, to find where the duplicates stand.
+// locate reads the sources once more, to find where the duplicates stand, and the first ID of each
+// worker ID that was not granted for it.
 func (c *check) locate(ctx context.Context, sources []Source) error {
-	if len(c.report.Clashes) == 0 {
-		return nil
-	}
 	wanted := map[uint64]*Clash{}
 	for i := range c.report.Clashes {
 		//nolint:gosec // an ID is not negative
 		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i]
+	}
+	strays := map[uint64]*worker{}
+	for _, w := range c.workers {
+		if w.Ungranted > 0 {
+			strays[w.stray] = w
+		}
+	}
+	if len(wanted)+len(strays) == 0 {
+		return nil
 	}
 	sources = slices.DeleteFunc(slices.Clone(sources), func(src Source) bool { return !src.Again })
 	passed := c.count("finding lines", sources)
@@ -246,6 +274,9 @@ func (c *check) locate(ctx context.Context, sources []Source) error {
 			number: func(v uint64, line int64) error {
 				if clash := wanted[v]; clash != nil && len(clash.Places) < placesShown {
 					clash.Places = append(clash.Places, Place{src.Name, line})
+				}
+				if w := strays[v]; w != nil && w.strayAt == (Place{}) {
+					w.strayAt = Place{src.Name, line}
 				}
 				return nil
 			},

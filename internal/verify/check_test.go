@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -132,5 +133,58 @@ func TestWhatCannotBe(t *testing.T) {
 	o.Layout = &small
 	if r := mustCheck(t, o, text("f", lines(good))); r.Outside != 1 {
 		t.Errorf("an ID of 63 bits in a layout of 53: %+v", r)
+	}
+}
+
+// TestGrants: IDs that the coordinator did not grant are reported, if it remembers their time.
+func TestGrants(t *testing.T) {
+	end := year2026.Add(time.Minute)
+	last, after := id(t, time.Minute-time.Millisecond, 1, 0), id(t, time.Minute, 1, 0)
+	later, never := id(t, 2*time.Minute, 1, 0), id(t, 10*time.Second, 2, 0)
+	file := text("f", lines(last, later, after, after, never))
+	granted := map[int]time.Time{1: end}
+	for _, tt := range []struct {
+		name         string
+		grants       Grants
+		after, never int64
+		examples     string
+	}{
+		{"all", Grants{Until: granted}, 3, 1, fmt.Sprintf("f:3: the last window of worker ID 1 ended "+
+			"at %s; later IDs: 3, the first is %d, stamped at %s\nf:5: worker ID 2 was never granted; "+
+			"its IDs: 1, the first is %d, stamped at 2026-06-01T00:00:10Z\n",
+			stamp(end), after, stamp(end), never)},
+		{"partial", Grants{Until: granted, Partial: true}, 3, 0, ""},
+		{"floor", Grants{Until: granted, Floor: end.Add(time.Millisecond)}, 1, 0, ""},
+		{"nothing", Grants{}, 0, 5, ""},
+	} {
+		o := options(t)
+		read := false
+		file.Open = opened(file.Open, &read)
+		o.Grants = func(context.Context) (Grants, error) {
+			if !read {
+				t.Error("the coordinator was asked before the IDs were read")
+			}
+			return tt.grants, nil
+		}
+		r := mustCheck(t, o, file)
+		var examples strings.Builder
+		for _, e := range r.Examples {
+			if e.Kind != KindOrder {
+				fmt.Fprintf(&examples, "%v: %s\n", e.Place, e.Text)
+			}
+		}
+		if r.AfterWindow != tt.after || r.NeverGranted != tt.never || r.OK(false) ||
+			tt.examples != "" && examples.String() != tt.examples {
+			t.Errorf("%s: %d after the last window, %d never granted\n%s\nwant %d, %d\n%s", tt.name,
+				r.AfterWindow, r.NeverGranted, &examples, tt.after, tt.never, tt.examples)
+		}
+	}
+}
+
+// opened notes that a source was opened.
+func opened(open func() (io.ReadCloser, error), was *bool) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		*was = true
+		return open()
 	}
 }

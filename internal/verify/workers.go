@@ -28,6 +28,7 @@ type tracker struct {
 	recent              *worker // that of the ID before, which is often that of the next one, too
 	source              int     // the number of the source that is read
 	steps               int     // in all workers
+	floor               int64   // the first tick of which the coordinator knows all windows
 }
 
 // worker is what is known of a worker ID.
@@ -39,6 +40,9 @@ type worker struct {
 	steps             []step // the first ones
 	distinct          int64
 	dupFirst, dupLast uint64 // the lowest and the highest duplicate
+	end               int64  // the tick after its last window; 0: it was never granted
+	stray             uint64 // the lowest ID for which it was not granted
+	strayAt           Place
 }
 
 // step is where an ID of a worker ID follows a larger one, in the same source or in the one before.
@@ -51,7 +55,9 @@ func newTracker(o Options) tracker {
 	if o.Layout == nil {
 		return tracker{}
 	}
-	t := tracker{layout: *o.Layout, lastTick: math.MaxInt64, workers: map[int]*worker{}}
+	t := tracker{
+		layout: *o.Layout, lastTick: math.MaxInt64, workers: map[int]*worker{}, floor: math.MaxInt64,
+	}
 	t.maxID = uint64(t.layout.MaxID()) //nolint:gosec // it is not negative
 	if !o.Earliest.IsZero() {
 		t.firstTick = t.scale().Tick(o.Earliest.UnixMicro()-1) + 1
@@ -121,14 +127,37 @@ func (t *tracker) follow(w *worker, v uint64, at Place) (prev uint64, ok bool) {
 	return prev, ok
 }
 
-// tally takes note of a different ID, in ascending order.
-func (t *tracker) tally(v uint64, duplicate bool) {
+// granted takes note of what the coordinator has granted.
+func (t *tracker) granted(g Grants) {
+	t.floor = 0
+	if !g.Floor.IsZero() {
+		t.floor = t.scale().Tick(g.Floor.UnixMicro())
+	}
+	for id, w := range t.workers {
+		until, ok := g.Until[id]
+		switch {
+		case ok:
+			w.end = t.scale().Tick(until.UnixMicro())
+		case g.Partial:
+			w.end = math.MaxInt64
+		}
+	}
+}
+
+// tally takes note of a different ID, in ascending order, and how many times it occurs.
+func (t *tracker) tally(v uint64, times int64) {
 	w := t.worker(t.workerOf(v))
 	if w == nil {
 		return
 	}
 	w.distinct++
-	if !duplicate {
+	if t.tickOf(v) >= max(w.end, t.floor) { //mutant:verify-granted
+		if w.Ungranted == 0 {
+			w.stray = v
+		}
+		w.Ungranted += times
+	}
+	if times == 1 {
 		return
 	}
 	if w.Duplicates++; w.Duplicates == 1 {

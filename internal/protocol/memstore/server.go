@@ -25,10 +25,16 @@ type Server struct {
 	// Blind says that answers do not tell the number of the write, that versions count the
 	// writes of each record, and that sessions end when the server goes back.
 	Blind bool
+	// Numbered says that the nonces of namespaces are numbers in the order in which they are made.
+	// The search for a worker ID begins where the nonce says, so this makes it repeat exactly.
+	Numbered bool
+	// Others are the names of other namespaces.
+	Others []string
 
 	mu      sync.Mutex
 	state   State
 	back    int // how often it went back
+	spaces  int // how many namespaces were made, those too that were lost
 	changed chan struct{}
 }
 

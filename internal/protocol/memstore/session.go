@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -42,19 +43,23 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	defer s.mu.Unlock()
 	s.tick()
 	st := &s.state
-	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1}
+	sv := &protocol.Survey{
+		Worker: st.worker(ask.Token), Last: -1,
+		Others: func(context.Context) []string { return s.Others },
+	}
 	switch {
 	case st.Meta.There():
 	case len(st.Slots)+len(st.Owners) > 0:
 		return nil, errDamaged
 	case ask.New != nil:
 		st.Number++
-		st.Meta, st.Origin, sv.Made = put(s.Server, st.Meta, ask.New(s.Time())), st.Lineage, true
+		st.Meta = put(s.Server, st.Meta, s.made(ask.New(s.Time())))
+		st.Origin, sv.Made = st.Lineage, true
 	}
 	if ask.Token != "" {
 		st.Number++
 		st.Tickets++
-		sv.Begin = st.Tickets
+		sv.Ticket = st.Tickets
 	}
 	for id, slot := range st.Slots {
 		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
@@ -84,6 +89,20 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		sv.Holders = append(sv.Holders, h)
 	}
 	return sv, nil
+}
+
+// made is the record of a namespace that is made now. The caller holds mu.
+func (s *session) made(meta protocol.Meta) protocol.Meta {
+	if !s.Numbered {
+		return meta
+	}
+	born := meta.Born()
+	s.spaces++
+	meta.Nonce = strconv.Itoa(s.spaces)
+	if born {
+		meta.Loss.Nonce = meta.Nonce
+	}
+	return meta
 }
 
 // Look implements protocol.Session.

@@ -34,8 +34,8 @@ func made(r *rig) {
 		second.Meta.Version != first.Meta.Version {
 		r.Errorf("the second survey: %+v, after %+v", second, first)
 	}
-	if first.Begin > 0 && second.Begin == first.Begin {
-		r.Errorf("both surveys begin at %d", first.Begin)
+	if first.Ticket > 0 && second.Ticket == first.Ticket {
+		r.Errorf("both surveys have ticket %d", first.Ticket)
 	}
 }
 
@@ -221,7 +221,7 @@ func full(r *rig) {
 	other.refused(r.grantOf(other.find().Meta, 4, "b"), protocol.ConflictElsewhere)
 	sv := other.find()
 	if sv.Why == nil || len(sv.Barred) != workers-1 || slices.Contains(sv.Barred, 3) ||
-		sv.Begin != 1+3 {
+		!slices.Equal(sv.Preferred, []int{3}) {
 		r.Errorf("a survey where no slot can be made: %+v", sv)
 	}
 	other.held(other.done(r.grantTo(r.request("b"), sv.Meta, freed.Slot, 3)))

@@ -2,11 +2,13 @@ package sqltest
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -26,9 +28,19 @@ func Run(t *testing.T, d *Database) {
 		{"Stored", Stored},
 		{"Dropped", Dropped},
 		{"Formatless", Formatless},
+		{"Mistyped", Mistyped},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(d.On(t)) })
 	}
+}
+
+// Mistyped checks what becomes of an operator who mistypes the name of a namespace.
+func Mistyped(d *Database) {
+	drivertest.MistypedNamespace(d, func(ns string, log *slog.Logger) coord.Coordinator {
+		at := *d
+		at.Logger = log
+		return at.New(ns)
+	})
 }
 
 // Format checks that tables are left alone which another version has made.
