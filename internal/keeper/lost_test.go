@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/remainder"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
@@ -20,10 +21,10 @@ func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
 			l.onAcquire = func(req coord.Request) {
 				asked = true
 				if !r.gate.at().shut {
-					t.Error("a worker ID is acquired while the gate of the lost one is open")
+					safetytest.Of(t).Error("a worker ID is acquired while the gate of the lost one is open")
 				}
 				if req.Token == first.Grant.Token {
-					t.Error("the token of the lost grant is used again")
+					safetytest.Of(t).Error("the token of the lost grant is used again")
 				}
 			}
 		})
