@@ -39,7 +39,7 @@ func (v violation) Error(args ...any) {
 // Errorf implements [testing.TB].
 func (v violation) Errorf(format string, args ...any) {
 	v.Helper()
-	v.TB.Error(Marker + fmt.Sprintf(format, args...))
+	v.TB.Errorf("%s%s", Marker, fmt.Sprintf(format, args...))
 }
 
 // Fatal implements [testing.TB].
@@ -51,5 +51,5 @@ func (v violation) Fatal(args ...any) {
 // Fatalf implements [testing.TB].
 func (v violation) Fatalf(format string, args ...any) {
 	v.Helper()
-	v.TB.Fatal(Marker + fmt.Sprintf(format, args...))
+	v.TB.Fatalf("%s%s", Marker, fmt.Sprintf(format, args...))
 }

@@ -15,12 +15,13 @@ type recorder struct {
 	said []string
 }
 
-func (r *recorder) Helper()           {}
-func (r *recorder) Error(args ...any) { r.said = append(r.said, "error "+fmt.Sprint(args...)) }
-func (r *recorder) Fatal(args ...any) { r.said = append(r.said, "fatal "+fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, args ...any) {
-	r.said = append(r.said, "error "+fmt.Sprintf(format, args...))
-}
+func (r *recorder) Helper()                   {}
+func (r *recorder) Error(args ...any)         { r.note("error", fmt.Sprint(args...)) }
+func (r *recorder) Errorf(f string, a ...any) { r.note("error", fmt.Sprintf(f, a...)) }
+func (r *recorder) Fatal(args ...any)         { r.note("fatal", fmt.Sprint(args...)) }
+func (r *recorder) Fatalf(f string, a ...any) { r.note("fatal", fmt.Sprintf(f, a...)) }
+
+func (r *recorder) note(how, what string) { r.said = append(r.said, how+" "+what) }
 
 // TestOf: each failure is marked, whichever method reports it.
 func TestOf(t *testing.T) {
