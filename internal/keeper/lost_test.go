@@ -192,7 +192,8 @@ func TestLateRenewalDoesNotExtendALostGrant(t *testing.T) {
 		r.forget(floor, old.from, floor)
 		pass(every)
 		if now := r.gate.at(); now.notAfter != old.notAfter {
-			t.Errorf("the window of the lost grant ended at %d and ends at %d", old.notAfter, now.notAfter)
+			safetytest.Of(t).Errorf("the window of the lost grant ended at %d and ends at %d", old.notAfter,
+				now.notAfter)
 		}
 	})
 }
@@ -213,7 +214,7 @@ func TestStopWhileTheRestOfALostGrantIsUsed(t *testing.T) {
 			r.stop()
 			for _, c := range r.fake.CallsOf(coordtest.Release) {
 				if c.Grant.WorkerID == 0 {
-					t.Errorf("the lost grant was released: %+v", c)
+					safetytest.Of(t).Errorf("the lost grant was released: %+v", c)
 				}
 			}
 			r.made(coordtest.Release, 0, map[bool]int{true: 1}[acquires], 1)
