@@ -139,3 +139,44 @@ func TestRenew_LostAnswerAtFailover(t *testing.T) {
 		t.Errorf("Renew: %v, %v; want the quarantine of a failover", h, err)
 	}
 }
+
+// TestRenew_Redirected: the slot of a namespace moves to another node of a Cluster. The client
+// follows ASK while it moves, and MOVED afterwards.
+func TestRenew_Redirected(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, redistest.Options{}, 2).Nodes
+	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{nodes[0].Addr}})
+	t.Cleanup(func() { _ = client.Close() })
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns)
+	g := mustAcquire(t, c, request(1))
+	slot, err := client.ClusterKeySlot(within(t), redis.KeyOf(ns)).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := nodes[0], nodes[1]
+	if slot >= 1<<13 { // of 2^14
+		from, to = to, from
+	}
+	here, there := from.Do(t, "CLUSTER", "MYID"), to.Do(t, "CLUSTER", "MYID")
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", here)
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
+	host, port, err := net.SplitHostPort(to.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.Do(t, "MIGRATE", host, port, redis.KeyOf(ns), 0, callTime.Milliseconds())
+	redirected := func(how string) {
+		before := executed(t, to)
+		if h, err := c.Renew(within(t), g, g.NotAfter+10); !errors.Is(err, coord.ErrQuarantined) {
+			t.Errorf("Renew with %s: %v, %v; want the quarantine of another server", how, h, err)
+		}
+		if executed(t, to) == before {
+			t.Errorf("Renew with %s was not executed by the node with the slot", how)
+		}
+	}
+	redirected("ASK")
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", there)
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", there)
+	redirected("MOVED")
+}
