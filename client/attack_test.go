@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // paced takes so long for each ID, as a server does whose layout has few of them a second.
@@ -91,7 +92,7 @@ func TestOrder(t *testing.T) {
 						before := newest.Load()
 						id, err := c.Next()
 						if err != nil || id <= core.ID(before) {
-							t.Errorf("%v after %d: %v", id, before, err)
+							safetytest.Unless(t, err).Errorf("%v after %d: %v", id, before, err)
 							return
 						}
 						for now := newest.Load(); now < int64(id) && !newest.CompareAndSwap(now, int64(id)); {

@@ -16,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -111,8 +112,8 @@ func TestUnique(t *testing.T) {
 	}
 	work.Wait()
 	ids := slices.Sorted(slices.Values(slices.Concat(all...)))
-	if n := len(slices.Compact(ids)); n != callers*each {
-		t.Errorf("%d IDs of %d", n, callers*each)
+	if n := len(slices.Compact(ids)); n != callers*each && !t.Failed() {
+		safetytest.Of(t).Errorf("%d IDs of %d", n, callers*each)
 	}
 	const most = callers*each/client.DefaultPrefetch + 10 // the first ones ask for fewer
 	if na, nb := a.requests.Load(), b.requests.Load(); na == 0 || nb == 0 || na+nb > most {
@@ -134,7 +135,7 @@ func TestLostReplies(t *testing.T) {
 	for range 1000 {
 		id, err := c.Next()
 		if err != nil || seen[id] {
-			t.Fatalf("%v: %v; twice: %v", id, err, seen[id])
+			safetytest.Unless(t, err).Fatalf("%v: %v; twice: %v", id, err, seen[id])
 		}
 		seen[id] = true
 	}
@@ -197,7 +198,8 @@ func TestMaxAge(t *testing.T) {
 		id, err := c.Next()
 		// With so few used, only age leads to a request.
 		if err != nil || id <= last || n > client.DefaultPrefetch/4 {
-			t.Fatalf("%v after %v, %d requests: %v", id, last, a.requests.Load(), err)
+			safetytest.Unless(t, err).Fatalf("%v after %v, %d requests: %v", id, last, a.requests.Load(),
+				err)
 		}
 		last = id
 		time.Sleep(time.Millisecond) // lets it grow old

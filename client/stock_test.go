@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // stocked returns a client with runs of IDs, without any server.
@@ -57,7 +58,7 @@ func TestHalves(t *testing.T) {
 			for k := range n {
 				id, ok := c.pop()
 				if taken++; !ok || id != first(i)+core.ID(k) {
-					t.Fatalf("%v: %v, %v in place of %v", runs, id, ok, first(i)+core.ID(k))
+					safetytest.Of(t).Fatalf("%v: %v, %v in place of %v", runs, id, ok, first(i)+core.ID(k))
 				}
 				if want := all > 1 && taken > all/2; c.fetching != want {
 					t.Fatalf("%v: asked for more after %d: %v", runs, taken, c.fetching)
@@ -65,7 +66,7 @@ func TestHalves(t *testing.T) {
 			}
 		}
 		if id, ok := c.pop(); ok {
-			t.Errorf("%v: %v is one too many", runs, id)
+			safetytest.Of(t).Errorf("%v: %v is one too many", runs, id)
 		}
 	}
 }
@@ -84,7 +85,7 @@ func TestLateCaller(t *testing.T) {
 		}
 		drop(c)
 		if id, ok := p.take(c.clock); ok {
-			t.Errorf("%s: %v", name, id)
+			safetytest.Of(t).Errorf("%s: %v", name, id)
 		}
 	}
 }

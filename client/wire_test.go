@@ -19,6 +19,7 @@ import (
 
 	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
@@ -179,7 +180,7 @@ func TestDifferential(t *testing.T) {
 				first = map[bool]string{true: "n1", false: "n2"}[ours]
 			}
 			if seen[id] || first == "n1" && !ours || first == "n2" && !theirs {
-				t.Fatalf("%v: seen %v, sent by n1 %v, by n2 %v", id, seen[id], ours, theirs)
+				safetytest.Of(t).Fatalf("%v: seen %v, sent by n1 %v, by n2 %v", id, seen[id], ours, theirs)
 			}
 			seen[id] = true
 		}
@@ -205,7 +206,7 @@ func TestMixed(t *testing.T) {
 				c := network{"a": a, "b": b}.client(t, single, "a", "b")
 				for range 100 {
 					if id, err := c.Next(); err != nil || id >= 1<<40 {
-						t.Fatalf("%v, %v", id, err)
+						safetytest.Unless(t, err).Fatalf("%v, %v", id, err)
 					}
 					if _, err := c.Next(); !errors.Is(err, client.ErrMixed) ||
 						!strings.Contains(err.Error(), "b: ") {
@@ -231,7 +232,7 @@ func TestMixedWhileDown(t *testing.T) {
 		all["a"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(lost) })
 		for range 100 {
 			if id, err := c.Next(); !errors.Is(err, client.ErrMixed) {
-				t.Fatalf("%v, %v", id, err)
+				safetytest.Unless(t, err).Fatalf("%v, %v", id, err)
 			}
 			time.Sleep(10 * time.Second)
 		}
@@ -280,7 +281,7 @@ func TestMadeAgain(t *testing.T) {
 		c := network{"a": balancer}.client(t, single, "a")
 		for range 300 {
 			if id, err := c.Next(); id >= 1<<40 || err != nil && !errors.Is(err, client.ErrMixed) {
-				t.Fatalf("%v, %v", id, err)
+				safetytest.Of(t).Fatalf("%v, %v", id, err)
 			}
 			time.Sleep(20 * time.Second)
 		}

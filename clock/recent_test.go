@@ -3,6 +3,8 @@ package clock
 import (
 	"sync"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func at(count uint64) func() uint64 { return func() uint64 { return count } }
@@ -88,7 +90,7 @@ func TestRecentConcurrently(t *testing.T) {
 				now := count
 				got, ok := r.load(func() uint64 { now = max(now, r.at.Load()); return now })
 				if ok && uint64(got) != now {
-					t.Errorf("the reading %d was used at the count %d", got, now)
+					safetytest.Of(t).Errorf("the reading %d was used at the count %d", got, now)
 					return
 				}
 			}

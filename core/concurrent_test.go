@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // wide leaves room in every tick, so that the code is what the tests press on and
@@ -102,7 +103,7 @@ func (c *crew) check(t *testing.T) core.ID {
 		for _, id := range ids {
 			w := l.Decompose(id).WorkerID
 			if id <= last[w] {
-				t.Fatalf("goroutine %d: after %d of worker ID %d came %d", i, last[w], w, id)
+				safetytest.Of(t).Fatalf("goroutine %d: after %d of worker ID %d came %d", i, last[w], w, id)
 			}
 			last[w] = id
 		}
@@ -111,7 +112,7 @@ func (c *crew) check(t *testing.T) core.ID {
 	slices.Sort(all)
 	for i := range all[1:] {
 		if all[i] == all[i+1] {
-			t.Fatalf("duplicate %d: %+v", all[i], l.Decompose(all[i]))
+			safetytest.Of(t).Fatalf("duplicate %d: %+v", all[i], l.Decompose(all[i]))
 		}
 	}
 	if n := c.g.Health().Issued; n != uint64(len(all)) {
@@ -171,7 +172,7 @@ func TestConcurrentModes(t *testing.T) {
 			before := highest.Load()
 			id, err := g.Next()
 			if id.Int64() <= before {
-				t.Errorf("got %d after %d had been returned", id, before)
+				safetytest.Of(t).Errorf("got %d after %d had been returned", id, before)
 			}
 			for h := before; h < id.Int64() && !highest.CompareAndSwap(h, id.Int64()); {
 				h = highest.Load()
@@ -318,10 +319,10 @@ func TestCloseUnderLoad(t *testing.T) {
 		all.Wait()
 		last := f.CallsOf(coordtest.Release)[0].Last
 		if tick := c.check(t).Int64() >> 22; tick > last {
-			t.Errorf("an ID carries tick %d, and the window was trimmed to %d", tick, last)
+			safetytest.Of(t).Errorf("an ID carries tick %d, and the window was trimmed to %d", tick, last)
 		}
 		if stored := f.Slot(g.Health().Workers[0].WorkerID).NotAfter; stored != last {
-			t.Errorf("stored NotAfter is %d, want %d", stored, last)
+			safetytest.Of(t).Errorf("stored NotAfter is %d, want %d", stored, last)
 		}
 	}
 }

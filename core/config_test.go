@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/core/coretest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestBadConfig gives New and Start everything that they must refuse.
@@ -142,7 +143,7 @@ func TestStripesSpendEveryWorkerID(t *testing.T) {
 			break
 		}
 		if err != nil || seen[id] {
-			t.Fatalf("%d, %v after %d IDs", id, err, len(seen))
+			safetytest.Unless(t, err).Fatalf("%d, %v after %d IDs", id, err, len(seen))
 		}
 		seen[id] = true
 	}

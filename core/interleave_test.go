@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // hooked is a clock that lets something happen at the moment at which it is read:
@@ -107,7 +108,8 @@ func TestClockReadBeforeStateInEveryRetry(t *testing.T) {
 			h.after = again
 			id, err := call(g)
 			if err != nil || id <= other {
-				t.Errorf("%s: %d, %v, after %d others up to %d", name, id, err, others, other)
+				safetytest.Unless(t, err).Errorf("%s: %d, %v, after %d others up to %d", name, id, err, others,
+					other)
 			}
 			if h := g.Health(); h.Rollbacks != 0 || h.Errors != (ErrorCounts{}) || h.Issued != others+1 {
 				t.Errorf("%s: health: %+v", name, h)
@@ -141,7 +143,7 @@ func TestStalledCallCannotReachTheNextTerm(t *testing.T) {
 	mustNext(t, g)
 	h.after = func() {
 		if last := swapTo(t, g.stripes[0], 9, 400, true); last != 1000 {
-			t.Errorf("Swap returned tick %d, want 1000", last)
+			safetytest.Of(t).Errorf("Swap returned tick %d, want 1000", last)
 		}
 	}
 	if p := DefaultLayout().Decompose(mustNext(t, g)); p.WorkerID != 9 || p.Sequence != 0 {
@@ -160,25 +162,25 @@ func TestClosedTermNeverReopens(t *testing.T) {
 	st := g.stripes[0]
 	old := st.term.Load()
 	if last := st.Shut(coord.ErrLeaseLost); last != 1000 {
-		t.Errorf("Shut returned tick %d, want 1000", last)
+		safetytest.Of(t).Errorf("Shut returned tick %d, want 1000", last)
 	}
 	st.Extend(2e6)
 	st.Explain(nil)
 	h.micro += 1_000_000
 	for range 3 {
 		if _, err := g.Next(); !errors.Is(err, ErrWindowEnded) {
-			t.Fatalf("after the gate was shut: %v", err)
+			safetytest.Unless(t, err).Fatalf("after the gate was shut: %v", err)
 		}
 	}
 	if last := st.Shut(nil); last != 1000 {
-		t.Errorf("the second Shut returned tick %d, want 1000", last)
+		safetytest.Of(t).Errorf("the second Shut returned tick %d, want 1000", last)
 	}
 	swapTo(t, st, 3, 700, false)
 	if next := mustNext(t, g); next <= id {
-		t.Errorf("got %d after %d", next, id)
+		safetytest.Of(t).Errorf("got %d after %d", next, id)
 	}
 	if word := old.state.Load(); word&closedBit == 0 || g.rule.tick(word) != 1000 {
-		t.Errorf("the closed word is %#x", word)
+		safetytest.Of(t).Errorf("the closed word is %#x", word)
 	}
 }
 
@@ -222,7 +224,7 @@ func TestExtendNeverShrinks(t *testing.T) {
 	h.micro = g.scale.Micro(3e6)
 	mustNext(t, g)
 	if n := st.term.Load().notAfter.Load(); n != 3e6 {
-		t.Errorf("NotAfter is %d, want 3e6", n)
+		safetytest.Of(t).Errorf("NotAfter is %d, want 3e6", n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // Calls that wait for the coordinator wait for the clock as well after a step back by up to 1 s
@@ -26,7 +27,8 @@ func TestStepBackOfUpToASecondIsWaitedOut(t *testing.T) {
 			began := time.Now()
 			id, err := g.NextContext(t.Context())
 			if took := time.Since(began); err != nil || id <= last || took > step {
-				t.Errorf("%v after a step back by %v, %d came after %d: %v", took, step, id, last, err)
+				safetytest.Unless(t, err).Errorf("%v after a step back by %v, %d came after %d: %v", took, step,
+					id, last, err)
 			}
 			letSettled(time.Second)
 		}
@@ -85,7 +87,7 @@ func TestStepBackWithoutAFreeWorkerIDIsReportedOnceAndEnds(t *testing.T) {
 		}
 		letSettled(8 * time.Second)
 		if id := g.next(); id <= last {
-			t.Errorf("after %d came %d", last, id)
+			safetytest.Of(t).Errorf("after %d came %d", last, id)
 		}
 		if h := g.Health(); h.Rollbacks != 1 || h.Errors.ClockRollback != 5 {
 			t.Errorf("one step back and five refusals: %d rollbacks, %+v", h.Rollbacks, h.Errors)

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/core/coretest"
 	"github.com/unalike-id/unalike/internal/benchtest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestFillPastTheWindow asks for more IDs than fit before the window ends, while the coordinator
@@ -33,7 +34,7 @@ func TestFillPastTheWindow(t *testing.T) {
 		}
 		for i, id := range dst {
 			if i < n && i > 0 && id <= dst[i-1] || i >= n && id != 0 {
-				t.Errorf("ID %d of %d is %d, after %d", i, n, id, dst[i-1])
+				safetytest.Of(t).Errorf("ID %d of %d is %d, after %d", i, n, id, dst[i-1])
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // whyLate is what a window that is not open yet is explained by: the clock comes
@@ -73,7 +74,7 @@ func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
 				t.Errorf("it was ready %v after the window had opened", delay)
 			}
 			if p := g.cfg.Layout.Decompose(g.next()); !p.Time.Equal(opens) || p.Sequence != 0 {
-				t.Errorf("the first ID is of %v, the window opened at %v", p, opens)
+				safetytest.Of(t).Errorf("the first ID is of %v, the window opened at %v", p, opens)
 			}
 			for _, want := range []string{
 				fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s `+
@@ -127,7 +128,7 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 			at(opens), at(time.Now())),
 			core.ErrWindowNotOpen, context.DeadlineExceeded)
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
-			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
+			safetytest.Of(t).Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
 		}
 	})
 }
@@ -157,7 +158,7 @@ func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 			t.Errorf("New: %v, want %s...", err, want)
 		}
 		if h := f.Holders(); len(h) != 0 {
-			t.Errorf("held are %v", h)
+			safetytest.Of(t).Errorf("held are %v", h)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // The tests here run a whole generator on the fake back end, in virtual time.
@@ -146,7 +147,7 @@ func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 		letSettled(time.Second)
 		id := g.next()
 		if p := g.cfg.Layout.Decompose(id); p.WorkerID != 1 || id <= last {
-			t.Errorf("after %d came %d of worker ID %d", last, id, p.WorkerID)
+			safetytest.Of(t).Errorf("after %d came %d of worker ID %d", last, id, p.WorkerID)
 		}
 	})
 }
@@ -163,7 +164,7 @@ func TestOutageWithinTheHorizonFailsNoCall(t *testing.T) {
 					for end := time.Now().Add(d); time.Now().Before(end); letSettled(50 * time.Millisecond) {
 						id := g.next()
 						if id <= last {
-							t.Fatalf("after %d came %d", last, id)
+							safetytest.Of(t).Fatalf("after %d came %d", last, id)
 						}
 						last = id
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // deaf is a coordinator of a user's own whose Renew ignores the end of its context.
@@ -38,7 +39,7 @@ func TestDeafRenew(t *testing.T) {
 		d.stuck.Store(true)
 		time.Sleep(time.Hour)
 		if n := runtime.NumGoroutine() - before; n > 50 {
-			t.Errorf("%d more goroutines after an hour", n)
+			safetytest.Of(t).Errorf("%d more goroutines after an hour", n)
 		}
 		d.stuck.Store(false)
 		began := time.Now()

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/core/coretest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // plain is the generator that one would write without the wish to be fast: a
@@ -100,7 +101,8 @@ func TestLikeThePlainGenerator(t *testing.T) {
 			want, wantErr := p.tryNext()
 			id, err := g.TryNext()
 			if id != want || !errors.Is(err, wantErr) {
-				t.Fatalf("seed %d, step %d: got %d, %v; plain says %d, %v", seed, step, id, err, want, wantErr)
+				safetytest.Of(t).Fatalf("seed %d, step %d: got %d, %v; plain says %d, %v", seed, step, id, err,
+					want, wantErr)
 			}
 			total[wantErr]++
 			if err == nil {
@@ -162,8 +164,8 @@ func TestLikeThePlainGeneratorConcurrently(t *testing.T) {
 		ids := slices.Concat(got...)
 		slices.Sort(ids)
 		if !slices.Equal(ids, want) {
-			t.Fatalf("round %d: %d IDs, %v; the plain generator issues %d, %v", round, len(ids), ids,
-				len(want), want)
+			safetytest.Of(t).Fatalf("round %d: %d IDs, %v; the plain generator issues %d, %v", round,
+				len(ids), ids, len(want), want)
 		}
 	}
 }
@@ -181,7 +183,7 @@ func TestFillIsManyNexts(t *testing.T) {
 			want[i], _ = one.Next()
 		}
 		if n != size || err != nil || !slices.Equal(got, want) {
-			t.Fatalf("Fill of %d: %d, %v: %v, want %v", size, n, err, got, want)
+			safetytest.Unless(t, err).Fatalf("Fill of %d: %d, %v: %v, want %v", size, n, err, got, want)
 		}
 	}
 	if a, b := one.Health().Issued, many.Health().Issued; a != b {

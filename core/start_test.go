@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
@@ -67,7 +68,7 @@ func TestStartThatIsClosedLeavesNothingBehind(t *testing.T) {
 					t.Errorf("Close took %v: %v", time.Since(began), err)
 				}
 				if h, err := f.Holders(), g.Check(); len(h) != 0 || !errors.Is(err, core.ErrClosed) {
-					t.Errorf("held are %v; Check: %v", h, err)
+					safetytest.Of(t).Errorf("held are %v; Check: %v", h, err)
 				}
 			})
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // workerOf returns the worker ID of an ID of the default layout.
@@ -56,7 +57,7 @@ func TestLostRaceMovesOn(t *testing.T) {
 			t.Errorf("after that: worker ID %d, want %d", workerOf(id), (i+1)%3)
 		}
 		if id, ok := g.again(st, 999); ok {
-			t.Errorf("%d was issued ahead of the clock", id)
+			safetytest.Of(t).Errorf("%d was issued ahead of the clock", id)
 		}
 	}
 }
@@ -152,13 +153,14 @@ func TestStripeWindows(t *testing.T) {
 		NotAfter: 1000,
 	}})
 	if id := mustNext(t, g); workerOf(id) != 7 {
-		t.Errorf("worker ID %d, want 7", workerOf(id))
+		safetytest.Of(t).Errorf("worker ID %d, want 7", workerOf(id))
 	}
 	h.micro += 1000
 	homeAt(g, 1)
 	for range 10 {
 		if id := mustNext(t, g); workerOf(id) != 0 {
-			t.Errorf("worker ID %d, want 0: the window of the other one has ended", workerOf(id))
+			safetytest.Of(t).Errorf("worker ID %d, want 0: the window of the other one has ended",
+				workerOf(id))
 		}
 	}
 }

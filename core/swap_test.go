@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // swapTo swaps to a term of the given worker ID whose window begins above notBefore.
@@ -28,18 +29,19 @@ func TestSwapKeepsOrder(t *testing.T) {
 		st := g.stripes[0]
 		for _, worker := range workers {
 			if last := swapTo(t, st, worker, 600, false); last != 1000 {
-				t.Fatalf("%v: Swap returned tick %d, want 1000", workers, last)
+				safetytest.Of(t).Fatalf("%v: Swap returned tick %d, want 1000", workers, last)
 			}
 			if _, err := g.TryNext(); !errors.Is(err, ErrSequenceExhausted) {
-				t.Fatalf("%v: tick 1000 is used up by the term before: %v", workers, err)
+				safetytest.Unless(t, err).Fatalf("%v: tick 1000 is used up by the term before: %v", workers,
+					err)
 			}
 			if last, _ := st.Last(); last != 1000 {
-				t.Errorf("%v: the new term begins after tick %d, want 1000", workers, last)
+				safetytest.Of(t).Errorf("%v: the new term begins after tick %d, want 1000", workers, last)
 			}
 		}
 		h.micro += 1000
 		if next := mustNext(t, g); next <= id {
-			t.Errorf("%v: after %d came %d", workers, id, next)
+			safetytest.Of(t).Errorf("%v: after %d came %d", workers, id, next)
 		}
 	}
 }
@@ -57,11 +59,12 @@ func TestUnopenedWindowDelaysNoOther(t *testing.T) {
 		st := g.stripes[0]
 		swapTo(t, st, 3, 26_000, false)
 		if _, err := g.Next(); !errors.Is(err, ErrWindowNotOpen) {
-			t.Fatalf("Next before the window opens: %v", err)
+			safetytest.Unless(t, err).Fatalf("Next before the window opens: %v", err)
 		}
 		swapTo(t, st, 4, 700, false)
 		if id := mustNext(t, g); workerOf(id) != 4 {
-			t.Errorf("an ID stamped before: %v; got one of worker ID %d, want 4", stamped, workerOf(id))
+			safetytest.Of(t).Errorf("an ID stamped before: %v; got one of worker ID %d, want 4", stamped,
+				workerOf(id))
 		}
 	}
 }
@@ -78,7 +81,7 @@ func TestHealBeginsBelow(t *testing.T) {
 	mustNext(t, g)
 	swapTo(t, st, 5, 700, false)
 	if last, _ := st.Last(); last != 800 {
-		t.Errorf("the term after tick 800 begins after %d", last)
+		safetytest.Of(t).Errorf("the term after tick 800 begins after %d", last)
 	}
 }
 
@@ -116,7 +119,8 @@ func TestCloseRefusesSwapsFromItsBeginning(t *testing.T) {
 		}
 	}
 	if err := g.Close(t.Context()); err != nil || !came || ok {
-		t.Errorf("Close: %v; a swap came: %v, and was accepted: %v", err, came, ok)
+		safetytest.Unless(t, err).Errorf("Close: %v; a swap came: %v, and was accepted: %v", err, came,
+			ok)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/core/coretest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // narrow is a layout whose sequence is spent after four IDs.
@@ -125,8 +126,8 @@ func TestRealEdge(t *testing.T) {
 				first, last := l.Decompose(dst[0]).Time, l.Decompose(dst[59]).Time
 				now := time.UnixMicro(clock.Fresh(c))
 				if d := last.Sub(first); d < 14*unit || last.After(now.Add(lead)) {
-					t.Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v, until %v at %v", unit, lead, d,
-						last, now)
+					safetytest.Of(t).Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v, until %v at %v",
+						unit, lead, d, last, now)
 				}
 			}
 		}

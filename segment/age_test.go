@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -44,7 +45,7 @@ func TestTooOld(t *testing.T) {
 		time.Sleep(2 * week)
 		synctest.Wait()
 		if n, err := idle.Next(); n <= 50 || err != nil {
-			t.Errorf("a week later the idle one has %d, %v", n, err)
+			safetytest.Unless(t, err).Errorf("a week later the idle one has %d, %v", n, err)
 		}
 	})
 }
@@ -66,7 +67,7 @@ func TestAgeInUse(t *testing.T) {
 					use(t, func() (int64, error) {
 						n, err := s.Next()
 						if n <= last {
-							t.Errorf("after %d came %d, %v", last, n, err)
+							safetytest.Of(t).Errorf("after %d came %d, %v", last, n, err)
 						}
 						last = n
 						seen.note(t, n)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -23,7 +24,7 @@ func TestGivenBack(t *testing.T) {
 			synctest.Wait()
 			wantErr(t, "Close", s.Close(t.Context()), nil)
 			if calls := store.Calls("give back"); calls != 1 {
-				t.Errorf("after %d: it was called %d times", used, calls)
+				safetytest.Of(t).Errorf("after %d: it was called %d times", used, calls)
 			}
 			wantStored(t, store, used+1)
 			_, err := s.Next()
@@ -62,7 +63,7 @@ func TestGivenBackOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		wantErr(t, "Close again", s.Close(t.Context()), errDown)
 		if calls := store.Calls("give back"); calls != 1 {
-			t.Errorf("it was sent %d times", calls)
+			safetytest.Of(t).Errorf("it was sent %d times", calls)
 		}
 	})
 }

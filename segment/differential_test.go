@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -52,7 +53,7 @@ func TestLikeTheFirst(t *testing.T) {
 				}
 				for _, n := range got {
 					if want, err := oracle.next(t.Context()); err != nil || n != want {
-						t.Fatalf("seed %d: %d of %v; want %d, %v", seed, n, got, want, err)
+						safetytest.Unless(t, err).Fatalf("seed %d: %d of %v; want %d, %v", seed, n, got, want, err)
 					}
 				}
 				if rng.IntN(2) == 0 {

@@ -3,6 +3,8 @@ package segment
 import (
 	"context"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // endless hands out ranges, and takes back whatever it is given.
@@ -34,6 +36,7 @@ func TestCallerWhoComesLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := held.used.Add(1); n <= held.size {
-		t.Errorf("a caller who came late was given number %d, which the store has again", held.first+n-1)
+		safetytest.Of(t).Errorf("a caller who came late was given number %d, which the store has again",
+			held.first+n-1)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -35,7 +36,7 @@ func groups(
 func wantGroup(tb testing.TB, g *segment.Groups, first string, want int64) {
 	tb.Helper()
 	if d, n, err := g.Next(tb.Context()); !d.Equal(day(tb, first)) || n != want || err != nil {
-		tb.Fatalf("Next = %v, %d, %v; want %s, %d", d, n, err, first, want)
+		safetytest.Unless(tb, err).Fatalf("Next = %v, %d, %v; want %s, %d", d, n, err, first, want)
 	}
 }
 
@@ -62,7 +63,8 @@ func TestGroups(t *testing.T) {
 			synctest.Wait()
 			for row, next := range map[string]int64{"t": 1, c.row: 6} {
 				if tag, err := store.Tag(t.Context(), row); tag.Next != next || tag.Step != 7 || err != nil {
-					t.Errorf("period %d: the store has %+v, %v; want %d next", p, tag, err, next)
+					safetytest.Unless(t, err).Errorf("period %d: the store has %+v, %v; want %d next", p, tag, err,
+						next)
 				}
 			}
 			wantErr(t, "Close, twice", errors.Join(g.Close(t.Context()), g.Close(t.Context())), nil)

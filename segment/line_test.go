@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -40,7 +41,8 @@ func TestLine(t *testing.T) {
 		running.Wait()
 		for i := 1; i < waiting; i++ {
 			if came[i] <= came[i-1] {
-				t.Errorf("the caller in place %d got %d, and the one before %d", i, came[i], came[i-1])
+				safetytest.Of(t).Errorf("the caller in place %d got %d, and the one before %d", i, came[i],
+					came[i-1])
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -49,7 +50,7 @@ func wantNext(tb testing.TB, s *segment.Sequence, first, last int64) {
 	tb.Helper()
 	for want := first; want <= last; want++ {
 		if n, err := s.Next(); n != want || err != nil {
-			tb.Fatalf("Next = %d, %v; want %d", n, err, want)
+			safetytest.Unless(tb, err).Fatalf("Next = %d, %v; want %d", n, err, want)
 		}
 	}
 }
@@ -58,7 +59,7 @@ func wantNext(tb testing.TB, s *segment.Sequence, first, last int64) {
 func wantStored(tb testing.TB, store segment.Store, next int64) {
 	tb.Helper()
 	if r, err := store.Tag(within(tb), "t"); r.Next != next || err != nil {
-		tb.Errorf("the store goes on with %d, %v; want %d", r.Next, err, next)
+		safetytest.Unless(tb, err).Errorf("the store goes on with %d, %v; want %d", r.Next, err, next)
 	}
 }
 
@@ -86,7 +87,7 @@ type ledger struct{ sync.Map }
 
 func (l *ledger) note(tb testing.TB, number any) {
 	if _, twice := l.LoadOrStore(number, true); twice {
-		tb.Errorf("%v was given out twice", number)
+		safetytest.Of(tb).Errorf("%v was given out twice", number)
 	}
 }
 

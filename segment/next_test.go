@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -19,17 +20,17 @@ func TestNext(t *testing.T) {
 		_, s := steps(t, 10)
 		wantNext(t, s, 1, 35)
 		if n, err := s.NextContext(t.Context()); n != 36 || err != nil {
-			t.Errorf("NextContext = %d, %v", n, err)
+			safetytest.Unless(t, err).Errorf("NextContext = %d, %v", n, err)
 		}
 		dst := make([]int64, 50)
 		n, err := s.Fill(t.Context(), dst)
 		if n != 50 || err != nil || dst[0] != 37 || dst[49] != 86 || !slices.IsSorted(dst) {
-			t.Errorf("Fill = %d, %v, %v", n, err, dst)
+			safetytest.Unless(t, err).Errorf("Fill = %d, %v, %v", n, err, dst)
 		}
 		want := int64(87)
 		for n, err := range s.All(t.Context()) {
 			if n != want || err != nil {
-				t.Errorf("All gave %d, %v; want %d", n, err, want)
+				safetytest.Unless(t, err).Errorf("All gave %d, %v; want %d", n, err, want)
 			}
 			if want++; want > 120 {
 				break
@@ -37,7 +38,7 @@ func TestNext(t *testing.T) {
 		}
 		synctest.Wait()
 		if n, err := s.TryNext(); n != 121 || err != nil {
-			t.Errorf("TryNext = %d, %v", n, err)
+			safetytest.Unless(t, err).Errorf("TryNext = %d, %v", n, err)
 		}
 		if h := s.Health(); h.Issued != 121 || !h.Healthy || h.Err != nil || h.Tag != "t" {
 			t.Errorf("Health: %+v", h)
@@ -52,7 +53,7 @@ func TestOneRefill(t *testing.T) {
 			store, s := steps(t, 1000)
 			for range 100_000 / run {
 				if n, err := s.Fill(t.Context(), make([]int64, run)); n != run || err != nil {
-					t.Fatal(n, err)
+					safetytest.Unless(t, err).Fatal(n, err)
 				}
 			}
 			synctest.Wait()
@@ -109,7 +110,8 @@ func TestConcurrent(t *testing.T) {
 				left -= len(dst)
 				for _, n := range dst {
 					if err != nil || n <= last || n > workers*each {
-						t.Errorf("after %d of %d numbers in all came %d, %v", last, workers*each, n, err)
+						safetytest.Unless(t, err).Errorf("after %d of %d numbers in all came %d, %v", last,
+							workers*each, n, err)
 						return
 					}
 					last = n

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -35,7 +36,7 @@ func TestShared(t *testing.T) {
 			t.Errorf("%d ranges were taken", calls)
 		}
 		if want := int64(64*100 + 64*65/2); sum.Load() != want {
-			t.Errorf("the sum is %d, want %d", sum.Load(), want)
+			safetytest.Of(t).Errorf("the sum is %d, want %d", sum.Load(), want)
 		}
 	})
 }

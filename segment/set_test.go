@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -39,13 +40,13 @@ func TestSet(t *testing.T) {
 		for n := range 5 {
 			for i, tag := range s.Tags() {
 				if got, err := s.Next(t.Context(), tag); got != int64(i+n) || err != nil {
-					t.Fatalf("%s: %d, %v", tag, got, err)
+					safetytest.Unless(t, err).Fatalf("%s: %d, %v", tag, got, err)
 				}
 			}
 		}
 		dst := make([]int64, 3)
 		if _, err := s.Fill(t.Context(), "tag0007", dst); !slices.Equal(dst, []int64{12, 13, 14}) {
-			t.Errorf("Fill = %v, %v", dst, err)
+			safetytest.Of(t).Errorf("Fill = %v, %v", dst, err)
 		}
 		if h := s.Health(); len(h) != len(all) || h[7].Tag != "tag0007" || h[7].Issued != 8 {
 			t.Errorf("Health has %d: %+v", len(h), h[7])
@@ -55,7 +56,7 @@ func TestSet(t *testing.T) {
 		wantErr(t, "Next after Close", err, segment.ErrClosed)
 		all, err = store.Tags(t.Context())
 		if err != nil || all[7].Next != 15 || all[8].Next != 13 {
-			t.Errorf("after Close the store goes on with %v, %v", all[7:9], err)
+			safetytest.Unless(t, err).Errorf("after Close the store goes on with %v, %v", all[7:9], err)
 		}
 	})
 }
@@ -117,7 +118,7 @@ func TestDeletedTag(t *testing.T) {
 		store.Set("t", top+1)
 		time.Sleep(3 * time.Second)
 		if n, err := s.Next(t.Context(), "t"); n != top+1 || err != nil {
-			t.Errorf("Next = %d, %v; want %d", n, err, top+1)
+			safetytest.Unless(t, err).Errorf("Next = %d, %v; want %d", n, err, top+1)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -127,7 +128,7 @@ func life(t *testing.T, store segment.Store, rng *rand.Rand, seen *ledger) {
 		}
 		for _, n := range got {
 			if n <= top {
-				t.Errorf("after %d came %d", top, n)
+				safetytest.Of(t).Errorf("after %d came %d", top, n)
 			}
 			top = n
 			seen.note(t, n)

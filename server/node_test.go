@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -49,6 +50,6 @@ func TestNode(t *testing.T) {
 		seen[id] = true
 	}
 	if len(ids) != 20 || len(seen) != 20 {
-		t.Errorf("%d IDs, %d different: %v", len(ids), len(seen), ids)
+		safetytest.Of(t).Errorf("%d IDs, %d different: %v", len(ids), len(seen), ids)
 	}
 }

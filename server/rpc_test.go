@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 	"github.com/unalike-id/unalike/segment"
@@ -73,7 +74,7 @@ func TestRPCGenerate(t *testing.T) {
 				}
 				for _, id := range ids {
 					if seen[name][id] {
-						t.Fatalf("%s, %q: %v twice", protocol, name, id)
+						safetytest.Of(t).Fatalf("%s, %q: %v twice", protocol, name, id)
 					}
 					seen[name][id] = true
 				}
@@ -110,12 +111,12 @@ func TestRPCNumbers(t *testing.T) {
 		for _, run := range resp.Runs {
 			end := run.First + int64(run.Count) - 1
 			if run.First <= last || run.First/apart != end/apart || end%apart > apart/2 {
-				t.Fatalf("a run of %d from %d, after %d", run.Count, run.First, last)
+				safetytest.Of(t).Fatalf("a run of %d from %d, after %d", run.Count, run.First, last)
 			}
 			last, n = end, n+int(run.Count)
 		}
 		if n != int(max(count, 1)) {
-			t.Errorf("%d numbers of %d", n, count)
+			safetytest.Of(t).Errorf("%d numbers of %d", n, count)
 		}
 		ends += len(resp.Runs) - 1
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 	"github.com/unalike-id/unalike/server"
@@ -38,7 +39,7 @@ func rising(t *testing.T, texts []string) (all []int64) {
 	for _, text := range texts {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || len(all) > 0 && n <= all[len(all)-1] {
-			t.Fatalf("%q after %v: %v", text, all, err)
+			safetytest.Unless(t, err).Fatalf("%q after %v: %v", text, all, err)
 		}
 		all = append(all, n)
 	}
@@ -67,7 +68,7 @@ func TestIDs(t *testing.T) {
 		}
 	}
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
-		t.Error("IDs come twice, or do not rise")
+		safetytest.Of(t).Error("IDs come twice, or do not rise")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/core/coretest"
 	"github.com/unalike-id/unalike/internal/benchtest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestUnique: whatever is measured here makes unique IDs, from several goroutines.
@@ -36,7 +37,7 @@ func TestUnique(t *testing.T) {
 				for _, ids := range made {
 					for _, id := range ids {
 						if seen[id] {
-							t.Fatalf("%s came twice", id)
+							safetytest.Of(t).Fatalf("%s came twice", id)
 						}
 						seen[id] = true
 					}

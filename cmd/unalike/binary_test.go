@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -101,7 +102,7 @@ func (p *program) read(n int) {
 		}
 		id, err := core.ParseID(strings.TrimSuffix(line, "\n"))
 		if err != nil || id <= p.last {
-			p.t.Fatalf("%q follows %d: %v\n%s", line, p.last, err, &p.stderr)
+			safetytest.Unless(p.t, err).Fatalf("%q follows %d: %v\n%s", line, p.last, err, &p.stderr)
 		}
 		p.last = id
 		p.count++

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestGenerateFormats(t *testing.T) {
@@ -32,7 +33,7 @@ func TestGenerateFormats(t *testing.T) {
 		for _, line := range lines {
 			id, err := parse(line)
 			if err != nil || id <= last || core.DefaultLayout().Decompose(id).WorkerID != 9 {
-				t.Fatalf("%s: %q after %d: %v", format, line, last, err)
+				safetytest.Unless(t, err).Fatalf("%s: %q after %d: %v", format, line, last, err)
 			}
 			last = id
 		}

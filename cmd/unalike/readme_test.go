@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
@@ -80,7 +81,7 @@ func TestReadmeProgram(t *testing.T) {
 		}
 		id, err := core.ParseID(f[0])
 		if err != nil || id <= last {
-			t.Errorf("run %d: %q after %v, %v", run, f, last, err)
+			safetytest.Unless(t, err).Errorf("run %d: %q after %v, %v", run, f, last, err)
 		}
 		last = id
 		said := log.String()

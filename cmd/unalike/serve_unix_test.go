@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -130,7 +131,7 @@ func (s *served) take(last core.ID) core.ID {
 	}
 	for _, id := range all.IDs {
 		if id <= last {
-			s.t.Errorf("%v after %v", id, last)
+			safetytest.Of(s.t).Errorf("%v after %v", id, last)
 		}
 		last = id
 	}

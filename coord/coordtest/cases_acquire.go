@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // acquireCases are about rules 1 to 5.
@@ -14,14 +15,14 @@ var acquireCases = []testCase{
 		p := s.client(1)
 		req := p.request()
 		if g := p.acquireWith(req); g.NotAfter != max(g.NotBefore, req.Until) {
-			s.Fatalf("Acquire until %d granted %v", req.Until, g)
+			safetytest.Of(s).Fatalf("Acquire until %d granted %v", req.Until, g)
 		}
 	}},
 	{"AcquireConcurrent", acquireConcurrent},
 	{"ShareIsRespected", func(s *suite) {
 		p := s.sharer(2, 1)
 		if g := p.acquire(); g.WorkerID != 2 {
-			s.Fatalf("the share is worker ID 2 alone, granted was %v", g)
+			safetytest.Of(s).Fatalf("the share is worker ID 2 alone, granted was %v", g)
 		}
 		s.sharer(2, 1).wantFull() // Acquire with the share held and others free
 	}},
@@ -57,7 +58,8 @@ var acquireCases = []testCase{
 		req.LastTick = s.at(0.5)
 		g, err := p.Acquire(s.ctx(), req)
 		if err == nil && g.NotAfter != req.LastTick || err != nil && !errors.Is(err, coord.ErrInvalid) {
-			s.Fatalf("Acquire until %d in a layout that ends at %d: %v, %v", req.Until, req.LastTick, g, err)
+			safetytest.Of(s).Fatalf("Acquire until %d in a layout that ends at %d: %v, %v", req.Until,
+				req.LastTick, g, err)
 		}
 		req = p.request()
 		req.LastTick = req.Until
@@ -165,7 +167,7 @@ func acquireConcurrent(s *suite) {
 		case errs[i] != nil:
 			s.wantErr("Acquire, of many at once", errs[i], coord.ErrNoWorkerID)
 		case seen[g.WorkerID]:
-			s.Fatalf("%v is held twice", g)
+			safetytest.Of(s).Fatalf("%v is held twice", g)
 		default:
 			seen[g.WorkerID] = true
 		}
@@ -185,7 +187,7 @@ func delayedAcquire(s *suite) {
 	g := b.acquire()
 
 	if h, err := a.Acquire(s.ctx(), req); err == nil {
-		s.Fatalf("%v is held, and a delayed Acquire was granted %v", g, h)
+		safetytest.Of(s).Fatalf("%v is held, and a delayed Acquire was granted %v", g, h)
 	}
 	g = b.renew(g, s.at(2)) // b is undisturbed
 	s.expire(g)
@@ -205,7 +207,8 @@ func emptyWindow(s *suite) {
 	h := b.acquireWith(req)
 	s.wantAfter(h, g, g.NotAfter) // Acquire with a clock behind the window
 	if h.NotAfter != h.NotBefore {
-		s.Fatalf("Acquire until %d after %v granted %v; want an empty window", req.Until, g, h)
+		safetytest.Of(s).Fatalf("Acquire until %d after %v granted %v; want an empty window", req.Until,
+			g, h)
 	}
 	b.crash(h)
 

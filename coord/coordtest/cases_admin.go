@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // operated is a participant that asks for two worker IDs and is an operator too.
@@ -121,7 +122,7 @@ var adminCases = []testCase{
 			s.Fatalf("Renew in a closed namespace: %v, as if that would end", err)
 		}
 		if slots := o.list(1); slots[0].NotAfter != g.NotAfter {
-			s.Fatalf("List of a closed namespace: %+v; want the slot of %v", slots, g)
+			safetytest.Of(s).Fatalf("List of a closed namespace: %+v; want the slot of %v", slots, g)
 		}
 	}},
 	{"Lower", func(s *suite) {
@@ -161,8 +162,8 @@ func adminInit(s *suite) {
 	o.init()
 	g := o.acquire()
 	if g.NotBefore != floor {
-		s.Fatalf("the floor is %d, and %v was granted after the namespace was declared new again", floor,
-			g)
+		safetytest.Of(s).Fatalf("the floor is %d, and %v was granted after the namespace was declared "+
+			"new again", floor, g)
 	}
 	o.release(g, g.NotBefore)
 	s.wantErr("Init where there was a grant", o.Init(s.ctx(), s.space()), coord.ErrInvalid)
@@ -176,12 +177,13 @@ func adminQuarantine(s *suite) {
 	o.quarantine(floor-s.horizon/2, floor)
 	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
 	if q, ok := errors.AsType[*coord.QuarantinedError](err); !ok || q.Until.Before(timeOf(floor)) {
-		s.Fatalf("Renew below the floor: %v; want a QuarantinedError until %v", err, timeOf(floor))
+		safetytest.Unless(s, err).Fatalf("Renew below the floor: %v; want a QuarantinedError until %v",
+			err, timeOf(floor))
 	}
 	req := o.request()
 	req.Until = floor + 1
 	if h := o.acquireWith(req); h.NotBefore != floor || h.NotAfter != floor+1 {
-		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
+		safetytest.Of(s).Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
 	}
 	for _, far := range []time.Time{
 		timeOf(lastTick + 1),
@@ -203,8 +205,9 @@ func (o operated) quarantineForALoss(ahead time.Duration) {
 	floor, err := o.Quarantine(o.ctx(), time.Time{})
 	if err != nil || floor.Before(before.Add(ahead)) ||
 		floor.After(time.Now().Add(ahead+time.Minute)) {
-		o.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows "+
-			"reach %v ahead", floor, err, time.Now(), ahead)
+		safetytest.Unless(o, err).Fatalf(
+			"Quarantine for as long as can be needed: until %v, %v; it is %v, and windows reach %v ahead",
+			floor, err, time.Now(), ahead)
 	}
 }
 
@@ -235,7 +238,7 @@ func adminRetire(s *suite) {
 	slots := o.list(3)
 	for i, want := range []int{0, 1, 7} {
 		if slots[i].WorkerID != want || slots[i].State != coord.SlotRetired {
-			s.Fatalf("List: %+v; want worker IDs 0, 1 and 7 retired", slots)
+			safetytest.Of(s).Fatalf("List: %+v; want worker IDs 0, 1 and 7 retired", slots)
 		}
 	}
 }
@@ -270,6 +273,6 @@ func adminList(s *suite) {
 	}
 	held := slots[0]
 	if held.NotAfter != grants[0].NotAfter || !held.Until.Equal(timeOf(held.NotAfter+1)) {
-		s.Errorf("the window of %+v; granted was %v", held, grants[0])
+		safetytest.Of(s).Errorf("the window of %+v; granted was %v", held, grants[0])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // BetweenHarness is a [Harness] whose back end something can happen to between two
@@ -135,7 +136,7 @@ func operatorBetween(b *between) {
 		b.Fatalf("call %d, the floor raised to %d before it: %v", b.n, floor, err)
 	case g == coord.Grant{} || b.held.Token != "" && b.n > 1: // the window may have grown before
 	case g.NotBefore < floor && g.NotAfter > b.held.NotAfter:
-		b.Errorf("call %d, the floor raised to %d before it: %v", b.n, floor, g)
+		safetytest.Of(b).Errorf("call %d, the floor raised to %d before it: %v", b.n, floor, g)
 	}
 	b.wantAbove(max(floor, g.NotAfter), g)
 }
@@ -155,8 +156,8 @@ func (b *between) wantAbove(tick int64, g coord.Grant) {
 		case err != nil:
 			b.Fatalf("Acquire afterwards: %v", err)
 		case h.NotBefore < tick && (g.Token == "" || h.WorkerID == g.WorkerID):
-			b.Errorf("before call %d something happened; granted afterwards was %v; want it above %d", b.n,
-				h, tick)
+			safetytest.Of(b).Errorf("before call %d something happened; granted afterwards was %v; want "+
+				"it above %d", b.n, h, tick)
 		}
 	}
 }
@@ -188,17 +189,18 @@ func lossBetween(b *between) {
 	}
 	if l := gone[g.WorkerID]; err == nil && g.Token != "" && g.Token != b.held.Token &&
 		g.NotBefore < l.NotAfter {
-		b.Errorf("%v was lost before call %d, and %v granted", l, b.n, g)
+		safetytest.Of(b).Errorf("%v was lost before call %d, and %v granted", l, b.n, g)
 	}
 	if err == nil && b.held.Token != "" && g.Token != "" && g.NotBefore < b.held.NotAfter &&
 		g.NotAfter > b.held.NotAfter && b.n == 1 {
-		b.Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
+		safetytest.Of(b).Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
 	}
 	// Whatever the operation said, the next one notices at the latest.
 	for _, p := range []party{b.party, b.client(2)} {
 		if h, err := p.Acquire(b.ctx(), p.request()); err == nil &&
 			h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
-			b.Errorf("%v and %v were lost before call %d, and %v granted after it", gone, b.held, b.n, h)
+			safetytest.Of(b).Errorf("%v and %v were lost before call %d, and %v granted after it", gone,
+				b.held, b.n, h)
 		}
 	}
 }
@@ -248,11 +250,11 @@ func (b *between) settled(what string, g coord.Grant) {
 		return
 	}
 	if h.WorkerID == g.WorkerID {
-		b.Errorf("call %d, %s: %v is held, and %v was granted", b.n, what, g, h)
+		safetytest.Of(b).Errorf("call %d, %s: %v is held, and %v was granted", b.n, what, g, h)
 	}
 	q.wantFull() // both worker IDs are held
 	b.release(g, g.NotAfter)
 	if i := b.client(2).acquire(); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
-		b.Errorf("call %d, %s: %v was released, and %v granted", b.n, what, g, i)
+		safetytest.Of(b).Errorf("call %d, %s: %v was released, and %v granted", b.n, what, g, i)
 	}
 }

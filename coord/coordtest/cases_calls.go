@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // callCases are about rule 12, namespaces, and everything together.
@@ -73,7 +74,7 @@ func namespaces(s *suite) {
 	req.Fingerprint = layoutB
 	h := other.acquireWith(req)
 	if h.WorkerID != g.WorkerID {
-		s.Fatalf("the share is one worker ID, and two namespaces granted %v and %v", g, h)
+		safetytest.Of(s).Fatalf("the share is one worker ID, and two namespaces granted %v and %v", g, h)
 	}
 	// What one does means nothing to the other.
 	h.Token, g.Token = g.Token, h.Token

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // floorCases are about rules 2, 7 and 11.
@@ -20,7 +21,7 @@ var floorCases = []testCase{
 				s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, err)
 			}
 			if err == nil && (g.NotBefore < floor || g.NotAfter != max(g.NotBefore, req.Until)) {
-				s.Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
+				safetytest.Of(s).Fatalf("the floor is %d, Acquire until %d granted %v", floor, req.Until, g)
 			}
 		}
 	}},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // adminMaxHorizon declares a namespace with a longer horizon than the driver has: that is
@@ -47,7 +48,7 @@ func adminMaxHorizon(s *suite) {
 	before := time.Now()
 	o.quarantineForALoss(long)
 	if floor, err := o.Lower(s.ctx()); err != nil || floor.Before(before.Add(long)) {
-		s.Fatalf("Lower: %v, %v; windows reach %v ahead", floor, err, long)
+		safetytest.Unless(s, err).Fatalf("Lower: %v, %v; windows reach %v ahead", floor, err, long)
 	}
 }
 
@@ -71,11 +72,11 @@ func (o operated) longWindows(horizon time.Duration) {
 	g := o.acquireWith(o.request())
 	until := tickNow() + scale.TicksDown(horizon.Microseconds())
 	if g = o.renew(g, until); g.NotAfter != until {
-		o.Fatalf("Renew until %d: %v", until, g)
+		safetytest.Of(o).Fatalf("Renew until %d: %v", until, g)
 	}
 	crashed := o.acquireWith(long)
 	if crashed.NotAfter != long.Until {
-		o.Fatalf("Acquire until %d: %v", long.Until, crashed)
+		safetytest.Of(o).Fatalf("Acquire until %d: %v", long.Until, crashed)
 	}
 	// A clock that is right has pushed it there: it is granted again, above its window.
 	o.release(crashed, crashed.NotAfter)

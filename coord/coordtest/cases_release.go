@@ -1,6 +1,9 @@
 package coordtest
 
-import "github.com/unalike-id/unalike/coord"
+import (
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
+)
 
 // releaseCases are about rules 9 and 10.
 var releaseCases = []testCase{
@@ -15,7 +18,8 @@ var releaseCases = []testCase{
 		a, g := s.holder()
 		a.release(g, g.NotAfter+2*s.horizon)
 		if h := s.client(1).acquire(); h.NotBefore > g.NotAfter {
-			s.Fatalf("%v was released, and the next grant is %v: its stored NotAfter was raised", g, h)
+			safetytest.Of(s).Fatalf("%v was released, and the next grant is %v: its stored NotAfter was "+
+				"raised", g, h)
 		}
 	}},
 	{"ReleaseUnused", func(s *suite) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // renewCases are about rules 6 and 8.
@@ -25,7 +26,7 @@ var renewCases = []testCase{
 		adopted := p.renew(g, far)
 		// The renewal that was sent before arrives now, with the grant of then.
 		if r := p.renew(g, far-s.horizon/2); r.NotAfter < far {
-			s.Fatalf("%d is stored, an earlier renewal returned %v", far, r)
+			safetytest.Of(s).Fatalf("%d is stored, an earlier renewal returned %v", far, r)
 		}
 		p.crash(adopted)
 		s.wantNext(adopted, far) // reordered renewals
@@ -41,15 +42,15 @@ var renewCases = []testCase{
 			})
 			for j, r := range grants {
 				if p.extended(r, errs[j], g, until); r.NotAfter < until {
-					s.Fatalf("one of two renewals of %v at once, until %d: %v", g, until, r)
+					safetytest.Of(s).Fatalf("one of two renewals of %v at once, until %d: %v", g, until, r)
 				}
 			}
 			if r := p.renew(g, until+1); r.NotAfter < until+1 {
-				s.Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
+				safetytest.Of(s).Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
 			}
 		}
 		if r := p.renew(g, s.now); r.NotAfter < s.at(1)+9 {
-			s.Fatalf("after renewals until %d: %v", s.at(1)+9, r)
+			safetytest.Of(s).Fatalf("after renewals until %d: %v", s.at(1)+9, r)
 		}
 	}},
 	{"RenewResumesExpiredLease", func(s *suite) {

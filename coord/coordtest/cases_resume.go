@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // resumeCases are about [coord.Resumer]. They are skipped where a driver is none.
@@ -109,7 +110,7 @@ var resumeCases = []testCase{
 		// which is harmless if it is something else.
 		heir := s.client(2)
 		if h, err := heir.Acquire(s.ctx(), req); err == nil && h.WorkerID == r.WorkerID {
-			s.Fatalf("%v was resumed, and its old request was granted %v", r, h)
+			safetytest.Of(s).Fatalf("%v was resumed, and its old request was granted %v", r, h)
 		}
 		b.renew(r, r.NotAfter+1)
 	}},
@@ -149,8 +150,9 @@ func resumeTwiceAtOnce(s *suite) {
 		}
 	}
 	if len(winners) != 1 {
-		s.Fatalf("participants have resumed %v with tokens of their own at once, and %v of them with "+
-			"success: %v", g, winners, grants)
+		safetytest.Of(s).Fatalf(
+			"participants have resumed %v with tokens of their own at once, and %v of them with success: %v",
+			g, winners, grants)
 	}
 	parties[winners[0]].renew(grants[winners[0]], until+1)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // Harness connects the suite with a driver and its back end. The function that
@@ -231,8 +232,9 @@ func (p party) acquireWith(req coord.Request) coord.Grant {
 	n := g.WorkerID - req.Workers.First
 	if err != nil || n < 0 || n >= req.Workers.Count || g.Token != req.Token || g.Generation == 0 ||
 		g.NotBefore > g.NotAfter {
-		p.Fatalf("Acquire granted %s, %v; want one of the share %v, with token %q, a generation from 1 "+
-			"on, and a window that does not end before it begins", named(g), err, req.Workers, req.Token)
+		safetytest.Unless(p, err).Fatalf("Acquire granted %s, %v; want one of the share %v, with token "+
+			"%q, a generation from 1 on, and a window that does not end before it begins", named(g), err,
+			req.Workers, req.Token)
 	}
 	return g
 }
@@ -249,8 +251,8 @@ func (p party) extended(r coord.Grant, err error, g coord.Grant, until int64) co
 	p.Helper()
 	if err != nil || r.WorkerID != g.WorkerID || r.Generation != g.Generation || r.Token != g.Token ||
 		r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore {
-		p.Fatalf("an extension until %d returned %s, %v; want %s, which does not begin before, "+
-			"or end before it begins", until, named(r), err, named(g))
+		safetytest.Unless(p, err).Fatalf("an extension until %d returned %s, %v; want %s, which does "+
+			"not begin before, or end before it begins", until, named(r), err, named(g))
 	}
 	return r
 }
@@ -286,7 +288,7 @@ func (p party) dies(g coord.Grant) {
 func (s *suite) wantErr(what string, err, target error) {
 	s.Helper()
 	if !errors.Is(err, target) {
-		s.Fatalf("%s: error is %v; want %v", what, err, target)
+		safetytest.Unless(s, err).Fatalf("%s: error is %v; want %v", what, err, target)
 	}
 }
 
@@ -330,7 +332,7 @@ func (p party) wantFull() {
 func (s *suite) wantSame(got, want coord.Grant) {
 	s.Helper()
 	if got, want = withoutHandle(got), withoutHandle(want); got != want {
-		s.Fatalf("returned was %v; want %v", got, want)
+		safetytest.Of(s).Fatalf("returned was %v; want %v", got, want)
 	}
 }
 
@@ -338,7 +340,7 @@ func (s *suite) wantSame(got, want coord.Grant) {
 func (s *suite) wantWindow(g coord.Grant, from, until int64) {
 	s.Helper()
 	if g.NotBefore != from || g.NotAfter != until {
-		s.Fatalf("returned was %v; want the window (%d, %d]", g, from, until)
+		safetytest.Of(s).Fatalf("returned was %v; want the window (%d, %d]", g, from, until)
 	}
 }
 
@@ -346,8 +348,8 @@ func (s *suite) wantWindow(g coord.Grant, from, until int64) {
 func (s *suite) wantAfter(g, predecessor coord.Grant, tick int64) {
 	s.Helper()
 	if g.NotBefore < tick || g.Generation <= predecessor.Generation {
-		s.Fatalf("%v was granted; want that it does not begin below %d, where its predecessor's window "+
-			"ends, and a higher generation than that of %v", g, tick, predecessor)
+		safetytest.Of(s).Fatalf("%v was granted; want that it does not begin below %d, where its "+
+			"predecessor's window ends, and a higher generation than that of %v", g, tick, predecessor)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -50,7 +51,8 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	}
 	if out, err := s.Commit(ctx, grant); err != nil || out.Done ||
 		out.Conflict != protocol.ConflictElsewhere {
-		t.Errorf("a grant on another record with the same revision: %+v, %v; want it refused", out, err)
+		safetytest.Unless(t, err).Errorf("a grant on another record with the same revision: %+v, %v; "+
+			"want it refused", out, err)
 	}
 	grant.Before.Meta = sv.Meta
 	out, err := s.Commit(ctx, grant)
@@ -69,8 +71,8 @@ func TestRevisionThatComesAgain(t *testing.T) {
 			Before: &before, Slot: &next,
 			Token: next.Token,
 		}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
-			t.Errorf("a renewal of another %s with the same revision: %+v, %v; want it refused", what, out,
-				err)
+			safetytest.Unless(t, err).Errorf("a renewal of another %s with the same revision: %+v, %v; "+
+				"want it refused", what, out, err)
 		}
 	}
 }

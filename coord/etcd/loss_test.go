@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -51,11 +52,11 @@ func TestRolledBack(t *testing.T) {
 	back()
 	floor := tickNow() + (etcd.MaxHorizon + etcd.DefaultSkewBound).Milliseconds()
 	if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
-		t.Errorf("Renew of %v: %v, %v; want %v", g, h, err, coord.ErrQuarantined)
+		safetytest.Unless(t, err).Errorf("Renew of %v: %v, %v; want %v", g, h, err, coord.ErrQuarantined)
 	}
 	if h := mustAcquire(t, newCoordinator(t, server.Client(t), ns),
 		request(capacity)); h.NotBefore < floor {
-		t.Errorf("granted is %v; want it to begin at %d or above", h, floor)
+		safetytest.Of(t).Errorf("granted is %v; want it to begin at %d or above", h, floor)
 	}
 }
 
@@ -80,7 +81,7 @@ func TestOtherCluster(t *testing.T) {
 	c := newCoordinator(t, to, ns)
 	floor := tickNow() + (etcd.MaxHorizon + etcd.DefaultSkewBound).Milliseconds()
 	if g := mustAcquire(t, c, request(capacity)); g.NotBefore < floor {
-		t.Errorf("granted is %v; want it to begin at %d or above", g, floor)
+		safetytest.Of(t).Errorf("granted is %v; want it to begin at %d or above", g, floor)
 	}
 	before, err := c.Inspect(within(t))
 	if err != nil {
@@ -88,6 +89,7 @@ func TestOtherCluster(t *testing.T) {
 	}
 	mustAcquire(t, newCoordinator(t, to, ns), request(capacity))
 	if after, err := c.Inspect(within(t)); err != nil || !after.Floor.Equal(before.Floor) {
-		t.Errorf("the floor went from %v to %v, %v", before.Floor, after.Floor, err)
+		safetytest.Unless(t, err).Errorf("the floor went from %v to %v, %v", before.Floor, after.Floor,
+			err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestClockSteps: the machine's clock is set forward and back by an hour, under a generator and
@@ -40,7 +41,8 @@ func TestClockSteps(t *testing.T) {
 						for range 100 {
 							id, err := g.Next()
 							if err != nil || seen[id] {
-								t.Fatalf("after a step by %v: %v, which was issued: %v; %v", step, id, seen[id], err)
+								safetytest.Unless(t, err).Fatalf("after a step by %v: %v, which was issued: %v; %v", step,
+									id, seen[id], err)
 							}
 							seen[id] = true
 						}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func init() {
@@ -55,6 +56,6 @@ func TestContainers(t *testing.T) {
 		held[core.DefaultLayout().Decompose(core.ID(id)).WorkerID] = true
 	}
 	if len(held) != 2 {
-		t.Errorf("two containers have %v", held)
+		safetytest.Of(t).Errorf("two containers have %v", held)
 	}
 }

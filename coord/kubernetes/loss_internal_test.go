@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // grantOf acquires one of so many worker IDs from a first one on.
@@ -112,7 +113,7 @@ func TestLoss(t *testing.T) {
 				}
 				if r, err := holder.Renew(t.Context(), g, g.NotAfter+1000); err == nil &&
 					r.NotBefore == g.NotBefore && r.NotAfter > g.NotAfter {
-					t.Errorf("Renew of %v: %v", g, r)
+					safetytest.Of(t).Errorf("Renew of %v: %v", g, r)
 				}
 				f.comesBack(t, newcomer, g.NotAfter)
 			})
@@ -127,7 +128,8 @@ func (f *fakeAPI) wantQuarantined(t *testing.T, what string, g coord.Grant, err 
 		return
 	}
 	if soon := f.request(1).Now + 30_000; err != nil || g.NotBefore < soon {
-		t.Errorf("%s: %v, %v; want %v, or what lies above the floor", what, g, err, coord.ErrQuarantined)
+		safetytest.Unless(t, err).Errorf("%s: %v, %v; want %v, or what lies above the floor", what, g,
+			err, coord.ErrQuarantined)
 	}
 }
 
@@ -175,7 +177,7 @@ func TestStaysClosed(t *testing.T) {
 				}
 				if g, err := newcomer.Acquire(t.Context(), f.request(2)); !errors.Is(err,
 					coord.ErrNamespaceClosed) {
-					t.Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
+					safetytest.Unless(t, err).Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
 				}
 			})
 		})
@@ -196,7 +198,7 @@ func TestLossAfterAQuarantine(t *testing.T) {
 		began := f.request(2)
 		now, err := f.open(t).Acquire(t.Context(), began)
 		if err == nil && now.NotBefore <= began.Now {
-			t.Errorf("%v was granted although a Lease is gone; want a floor", now)
+			safetytest.Of(t).Errorf("%v was granted although a Lease is gone; want a floor", now)
 		}
 	})
 }
@@ -241,7 +243,7 @@ func TestGrantOfAHeldSlot(t *testing.T) {
 		out, err := s.Commit(t.Context(),
 			protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "thief"})
 		if err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
-			t.Errorf("%+v, %v; want a conflict over the slot of %v", out, err, g)
+			safetytest.Unless(t, err).Errorf("%+v, %v; want a conflict over the slot of %v", out, err, g)
 		}
 	})
 }
@@ -260,7 +262,7 @@ func TestResumeWithoutARecord(t *testing.T) {
 			t.Errorf("%v, %v; want %v", got, err, coord.ErrLeaseLost)
 		}
 		if got, err := c.Acquire(t.Context(), f.request(2)); err == nil && got.NotBefore < g.NotAfter {
-			t.Errorf("%v was granted; forgotten may be %v", got, g)
+			safetytest.Of(t).Errorf("%v was granted; forgotten may be %v", got, g)
 		}
 	})
 }
@@ -278,13 +280,13 @@ func TestEdited(t *testing.T) {
 		drivertest.WantInvalid(t, "Renew", err, slot, "it was edited", "it is not overwritten",
 			"or delete it")
 		if h := f.grantOf(t, newcomer, 0, 2); h.WorkerID == 0 {
-			t.Errorf("granted is %v, whose slot was edited", h)
+			safetytest.Of(t).Errorf("granted is %v, whose slot was edited", h)
 		}
 		if _, err := newcomer.Quarantine(t.Context(), f.clock.Time()); err != nil {
 			t.Error(err)
 		}
 		if now := f.leases[slot].Metadata.Annotations[annotation]; now != edited {
-			t.Errorf("it was overwritten: %q", now)
+			safetytest.Of(t).Errorf("it was overwritten: %q", now)
 		}
 		delete(f.leases, slot)
 		f.comesBack(t, newcomer, g.NotAfter)

@@ -16,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -133,7 +134,8 @@ func (s *storm) issue(id, last core.ID, who int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if other, is := s.ids[id]; is || id <= last {
-		s.t.Errorf("ID %d was issued by %d and %d (%t), after %d", id, other, who, is, last)
+		safetytest.Of(s.t).Errorf("ID %d was issued by %d and %d (%t), after %d", id, other, who, is,
+			last)
 	}
 	s.ids[id] = who
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestBackWithinAnInterval: after an outage of any length in which nothing was answered, service is
@@ -33,7 +34,7 @@ func TestBackWithinAnInterval(t *testing.T) {
 						}
 						time.Sleep(31*time.Second + time.Duration(n*n*n)*1317*time.Millisecond)
 						if _, err := g.TryNext(); err == nil {
-							t.Error("its window is over, and IDs go on")
+							safetytest.Of(t).Error("its window is over, and IDs go on")
 						}
 						r.silent.Store(false)
 						began, most := time.Now(), min(ttl, lease.Horizon)/3+time.Second

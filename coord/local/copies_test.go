@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/statefile"
 )
 
@@ -54,7 +55,8 @@ func TestCopiesAreNotUsed(t *testing.T) {
 			h = p.acquire(4)
 			n := r.sent[ops["resume"]].Load() + r.sent[ops["release"]].Load()
 			if n != 0 || h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
-				t.Errorf("%s: %v was gone on with: %v, and %d requests were made for it", why, g, h, n)
+				safetytest.Of(t).Errorf("%s: %v was gone on with: %v, and %d requests were made for it", why, g,
+					h, n)
 			}
 		})
 	}
@@ -82,7 +84,7 @@ func TestDamaged(t *testing.T) {
 			for _, b := range [][]byte{whole[:at], flipped, half} {
 				now, _, err := newestOf(b)
 				if got, _ := json.Marshal(now); err != nil || now != nil && !bytes.Equal(got, want) {
-					t.Errorf("%d bytes, damaged at %d: %s, %v", len(b), at, got, err)
+					safetytest.Unless(t, err).Errorf("%d bytes, damaged at %d: %s, %v", len(b), at, got, err)
 				}
 			}
 		}
@@ -93,7 +95,7 @@ func TestDamaged(t *testing.T) {
 			r.disk.changed = time.Now()
 			p := r.start()
 			if h := p.acquire(16); h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
-				t.Errorf("%v after %v", h, g)
+				safetytest.Of(t).Errorf("%v after %v", h, g)
 			}
 			p.kill()
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // generator returns a generator of a process, whose clock is off by step.
@@ -115,8 +116,8 @@ func TestOldHiccup(t *testing.T) {
 		r.disk.is(nil)
 		time.Sleep(time.Minute)
 		if h := p.acquire(4); len(r.stored()) != 1 || r.stored()[0].Worker != h.WorkerID {
-			t.Errorf("a minute after one write that failed, granted is %v, and the file has %+v", h,
-				r.stored())
+			safetytest.Of(t).Errorf("a minute after one write that failed, granted is %v, and the file "+
+				"has %+v", h, r.stored())
 		}
 	})
 }
@@ -147,7 +148,7 @@ func TestDiskErrorAtStart(t *testing.T) {
 			r.trouble = nil
 			g, h := p.acquire(4), p.acquire(4)
 			if g.WorkerID == h.WorkerID || len(r.server.Slots()) != 2 || len(r.stored()) != 2 {
-				t.Errorf("%v; then granted are %v and %v, and the back end has %+v",
+				safetytest.Of(t).Errorf("%v; then granted are %v and %v, and the back end has %+v",
 					trouble, g, h, r.server.Slots())
 			}
 		})
@@ -177,7 +178,7 @@ func TestFloorWhileTheDiskFails(t *testing.T) {
 		r.trouble = nil
 		r.disk.is(nil)
 		if h := p.acquire(4); h.WorkerID == g.WorkerID && h.NotBefore < scale.Tick(floor.UnixMicro())-1 {
-			t.Errorf("%v was left, the floor is %v, and granted is %v", g, floor, h)
+			safetytest.Of(t).Errorf("%v was left, the floor is %v, and granted is %v", g, floor, h)
 		}
 	})
 }
@@ -323,7 +324,7 @@ func TestNothingGrows(t *testing.T) {
 		outages := 0
 		p.outages.Range(func(any, any) bool { outages++; return true })
 		if len(p.held)+len(p.entries)+len(p.acquiring)+outages > 0 {
-			t.Errorf("%d held, %d in the file, %d acquiring, %d outages",
+			safetytest.Of(t).Errorf("%d held, %d in the file, %d acquiring, %d outages",
 				len(p.held), len(p.entries), len(p.acquiring), outages)
 		}
 	})

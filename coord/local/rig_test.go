@@ -19,6 +19,7 @@ import (
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 const (
@@ -331,7 +332,7 @@ func (r *rig) left() coord.Grant {
 func (r *rig) follows(h, g coord.Grant) {
 	r.Helper()
 	if h.WorkerID != g.WorkerID || h.NotBefore < g.NotAfter {
-		r.Fatalf("%v was left, and granted is %v; want the same above it", g, h)
+		safetytest.Of(r).Fatalf("%v was left, and granted is %v; want the same above it", g, h)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -90,12 +91,13 @@ func (w *world) stamp(p *proc, g coord.Grant, from, to int64) {
 	w.told("stamp", "%v: (%d, %d] of %v", p.name, from, to, g)
 	for _, s := range w.spans[g.WorkerID] {
 		if from < s.to && s.from < to {
-			w.Errorf("%v stamps (%d, %d] of %v, of which %s has stamped (%d, %d]",
+			safetytest.Of(w).Errorf("%v stamps (%d, %d] of %v, of which %s has stamped (%d, %d]",
 				p.name, from, to, g, s.by, s.from, s.to)
 		}
 	}
 	if end < to {
-		w.Errorf("%v stamps up to %d of %v, and what is stored ends at %d", p.name, to, g, end)
+		safetytest.Of(w).Errorf("%v stamps up to %d of %v, and what is stored ends at %d", p.name, to, g,
+			end)
 	}
 	w.spans[g.WorkerID] = append(w.spans[g.WorkerID], span{from, to, p.name})
 	p.stamped = time.Now()

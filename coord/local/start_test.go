@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // space declares the namespace with a longest horizon; 0: the driver's.
@@ -39,7 +40,7 @@ func TestRestart(t *testing.T) {
 		p := r.start()
 		g := p.renew(p.acquire(4))
 		if e := r.stored()[0]; e.Nonce != r.server.Meta().Nonce || e.Mark < g.NotAfter {
-			t.Errorf("the file has %+v after %v", e, g)
+			safetytest.Of(t).Errorf("the file has %+v after %v", e, g)
 		}
 		for n := range 12 {
 			p.kill()
@@ -52,7 +53,7 @@ func TestRestart(t *testing.T) {
 				sent := r.stored()[0].Sent
 				ghost(memoryCoordinator(t, r.server))
 				if slot := r.server.Slots()[0]; slot.Token != sent.Token {
-					t.Errorf("token %s was sent, and the file has %v", slot.Token, sent)
+					safetytest.Of(t).Errorf("token %s was sent, and the file has %v", slot.Token, sent)
 				}
 				if away {
 					return errAway // it has arrived all the same
@@ -104,7 +105,7 @@ func TestTokenOfTheFile(t *testing.T) {
 		}
 		req.Token = "another"
 		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == g.WorkerID {
-			t.Errorf("with another one: %v, %v", h, err)
+			safetytest.Unless(t, err).Errorf("with another one: %v, %v", h, err)
 		}
 	})
 }
@@ -128,25 +129,25 @@ func TestGivenBackStaysDead(t *testing.T) {
 		r.disk.is(errDisk)
 		release(errDisk)
 		if n := r.sent[ops["release"]].Load(); n != 0 {
-			t.Errorf("the file cannot be written, and %d releases were sent", n)
+			safetytest.Of(t).Errorf("the file cannot be written, and %d releases were sent", n)
 		}
 		r.disk.is(nil)
 		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
 			if op == "release" && len(r.stored()) > 0 {
-				t.Error("a release is sent, and the file has the grant")
+				safetytest.Of(t).Error("a release is sent, and the file has the grant")
 			}
 			return errAway
 		}
 		release(errAway)
 		if h, err := p.extend(g); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("renewed: %v, %v", h, err)
+			safetytest.Unless(t, err).Errorf("renewed: %v, %v", h, err)
 		}
 		if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("acquired again with its token: %v, %v", h, err)
+			safetytest.Unless(t, err).Errorf("acquired again with its token: %v, %v", h, err)
 		}
 		r.trouble = nil
 		if release(nil); r.server.Slots()[0].Token != "" {
-			t.Errorf("released once more: %+v", r.server.Slots())
+			safetytest.Of(t).Errorf("released once more: %+v", r.server.Slots())
 		}
 	})
 }
@@ -167,7 +168,7 @@ func TestCalledOffRelease(t *testing.T) {
 				t.Errorf("away %t: %v", away, err)
 			}
 			if _, err := p.extend(g); !errors.Is(err, coord.ErrLeaseLost) {
-				t.Errorf("away %t: renewed after that: %v", away, err)
+				safetytest.Unless(t, err).Errorf("away %t: renewed after that: %v", away, err)
 			}
 			r.follows(p.acquire(1), g)
 		})
@@ -211,7 +212,7 @@ func TestIdentity(t *testing.T) {
 			if h, err := p.Acquire(r.ctx(), req); strings.Contains(why, "place") {
 				r.follows(h, g)
 			} else if err == nil && h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
-				t.Errorf("%s: %v after %v", why, h, g)
+				safetytest.Of(t).Errorf("%s: %v after %v", why, h, g)
 			}
 		})
 	}
@@ -248,10 +249,10 @@ func TestNamespaceMadeAnew(t *testing.T) {
 				}
 			}
 			if offline && !errors.Is(err, coord.ErrLeaseLost) {
-				t.Errorf("its window is over: %v", err)
+				safetytest.Unless(t, err).Errorf("its window is over: %v", err)
 			}
 			if h := p.acquire(4); h.Generation != 1 {
-				t.Errorf("when they are over: %v", h)
+				safetytest.Of(t).Errorf("when they are over: %v", h)
 			}
 		})
 	}
@@ -303,7 +304,7 @@ func TestRestoredBackEnd(t *testing.T) {
 		for range 2 { // one of them is what was forgotten
 			h := p.acquire(2)
 			if h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
-				t.Errorf("after %v, of which the back end knows nothing: %v", g, h)
+				safetytest.Of(t).Errorf("after %v, of which the back end knows nothing: %v", g, h)
 			}
 		}
 	})
@@ -349,7 +350,7 @@ func TestParkedBelowAPiece(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e := r.stored()[0]; e.Mark < e.Current.From {
-			t.Errorf("the file has %+v; what lies below %d is nobody's", e, e.Current.From)
+			safetytest.Of(t).Errorf("the file has %+v; what lies below %d is nobody's", e, e.Current.From)
 		}
 	})
 }
@@ -378,7 +379,8 @@ func TestPieceThatWasNotGiven(t *testing.T) {
 		h := p.find(g)
 		first, x := h.holdTwo(2000)
 		if got := p.give(h, g); got.NotBefore != first.From || got.NotAfter != first.To {
-			t.Errorf("%v was held, then %+v granted, and %v above it; given is %v", g, first, x.g, got)
+			safetytest.Of(t).Errorf("%v was held, then %+v granted, and %v above it; given is %v", g, first,
+				x.g, got)
 		}
 	})
 }
@@ -401,7 +403,7 @@ func TestPieceThatWasNotGivenInAnOutage(t *testing.T) {
 			}
 		}
 		if g.NotBefore != x.g.NotBefore || g.NotAfter <= tickNow() {
-			t.Errorf("%v was granted; given is %v at %d", x.g, g, tickNow())
+			safetytest.Of(t).Errorf("%v was granted; given is %v at %d", x.g, g, tickNow())
 		}
 	})
 }
@@ -427,7 +429,7 @@ func TestAtOnce(t *testing.T) {
 		for range 3 {
 			g := <-got
 			if other, ok := workers[g.WorkerID]; ok && other != g.Token {
-				t.Errorf("two holders have worker ID %d", g.WorkerID)
+				safetytest.Of(t).Errorf("two holders have worker ID %d", g.WorkerID)
 			}
 			workers[g.WorkerID] = g.Token
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -30,7 +31,7 @@ func TestReadOnly(t *testing.T) {
 	wants("Acquire", err)
 	if after := d.Text("SELECT record FROM unalike_slots WHERE worker = %d",
 		g.WorkerID); after != before {
-		t.Errorf("the slot was %s and is %s", before, after)
+		safetytest.Of(t).Errorf("the slot was %s and is %s", before, after)
 	}
 	d.Exec("SET GLOBAL read_only = 0")
 	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
@@ -40,7 +41,7 @@ current_setting('client_min_messages')); RETURN NEW; END$$`)
 		drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))
 		if n := d.Int("SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND " +
 			"messages = 'warning'"); n != 1 {
-			t.Errorf("with synchronous_commit=%s, a grant was written with %q", level,
+			safetytest.Of(t).Errorf("with synchronous_commit=%s, a grant was written with %q", level,
 				d.Text("SELECT level || ' ' || messages FROM levels"))
 		}
 	}
@@ -85,7 +86,7 @@ func TestCancelledWait(t *testing.T) {
 	go func() {
 		r, err := c.Renew(ctx, g, g.NotAfter+1000)
 		if err == nil {
-			t.Errorf("Renew of %v, which the standby does not have: %v", g, r)
+			safetytest.Of(t).Errorf("Renew of %v, which the standby does not have: %v", g, r)
 		}
 		done <- err
 	}()

@@ -45,8 +45,7 @@ func (c *counter) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	}
 }
 
-// TestSentTwiceIsNoCopy: a client sends a renewal once more by itself, as that of a Cluster does
-// after an error of the network.
+// TestSentTwiceIsNoCopy: a proxy sends a renewal twice, and passes on the second answer.
 func TestSentTwiceIsNoCopy(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	twice := counted(t, server)

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -35,7 +37,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	go func() {
 		defer cancel()
 		defer ended()
-		r, err := step.Run(aside, s.client, []string{s.key}, request).Slice()
+		r, err := s.run(aside, request)
 		done <- result{r, err}
 	}()
 	select {
@@ -45,3 +47,29 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		return nil, ctx.Err()
 	}
 }
+
+// run has the server run the script. It knows the script by its hash; one that does not know it
+// yet has done nothing and is sent the text, which costs one more round trip.
+func (s *store) run(ctx context.Context, request []byte) ([]any, error) {
+	reply, err := s.eval(ctx, "evalsha", stepHash, request)
+	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
+		return s.eval(ctx, "eval", stepSource, request)
+	}
+	return reply, err
+}
+
+func (s *store) eval(ctx context.Context, name, script string, request []byte) ([]any, error) {
+	cmd := once{goredis.NewCmd(ctx, name, script, 1, s.key, request)}
+	if err := s.client.Process(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return cmd.Slice()
+}
+
+// once is a command that the client does not repeat after a server may have executed it, whatever
+// retries it was set up for: one that is repeated after a failover is refused there. The client
+// still follows redirections in a Cluster, whose servers have not executed it.
+type once struct{ *goredis.Cmd }
+
+// NoRetry implements [goredis.Cmder].
+func (once) NoRetry() bool { return true } //mutant:redis-repeats

@@ -16,7 +16,6 @@ type setup struct {
 	kind      kind
 	addrs     []string
 	db        int
-	retries   int
 	replicas  bool // it may read what a replica has
 	deadlines bool // it heeds those of contexts
 	timeouts  []time.Duration
@@ -32,7 +31,7 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 			return setup{
 				single,
 				[]string{o.Addr},
-				o.DB, o.MaxRetries, false, o.ContextTimeoutEnabled,
+				o.DB, false, o.ContextTimeoutEnabled,
 				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
 			}, nil
 		}
@@ -40,7 +39,7 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 		if c != nil {
 			o := c.Options()
 			return setup{
-				cluster, o.Addrs, 0, o.MaxRetries, o.ReadOnly, o.ContextTimeoutEnabled,
+				cluster, o.Addrs, 0, o.ReadOnly, o.ContextTimeoutEnabled,
 				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
 			}, nil
 		}
@@ -56,28 +55,32 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 	return s, fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
 }
 
-// check refuses a client that would not do what this driver relies on.
+// check refuses a client that may ask a replica, or wait for an answer without end.
 func (s setup) check() error {
-	switch {
-	case s.replicas:
-		return fmt.Errorf("%w: the Redis client has ReadOnly, RouteByLatency or RouteRandomly set, with "+
-			"which it may read what a replica has; clear them", coord.ErrInvalid)
-	case s.retries > 0: // what was -1 is 0 in a client
-		return fmt.Errorf("%w: the Redis client makes %d retries (MaxRetries in its options, of which 0 "+
-			"means 3 unless it is a Cluster's); set it to -1: a call that is made again after its time is "+
-			"answered to nobody, and the generator's keeper makes retries of its own", coord.ErrInvalid,
-			s.retries)
-	case !s.deadlines:
-		return fmt.Errorf("%w: the Redis client ignores the deadlines of contexts; set "+
-			"ContextTimeoutEnabled in its options", coord.ErrInvalid)
+	var demands []string
+	if s.replicas {
+		demands = append(demands, "clear ReadOnly, RouteByLatency and RouteRandomly, with which it may "+
+			"ask a replica")
 	}
-	for _, timeout := range s.timeouts {
-		if timeout < 0 { // so a client keeps -2, and 0 where -1 was given
-			return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it "+
-				"ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
-		}
+	if slices.ContainsFunc(s.timeouts, s.endless) {
+		demands = append(demands, fmt.Sprintf("a call may last for more than %v with ReadTimeout %v and "+
+			"WriteTimeout %v: set ContextTimeoutEnabled, and both to -1", longestCall, s.timeouts[0],
+			s.timeouts[1]))
 	}
-	return nil
+	if demands == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: options of the Redis client: %s", coord.ErrInvalid,
+		strings.Join(demands, "; "))
+}
+
+// endless reports whether a timeout lets a call last for longer than [longestCall]. A client keeps
+// -2, with which it heeds no deadline, and has 0 for -1, which is no timeout.
+func (s setup) endless(timeout time.Duration) bool {
+	if s.deadlines {
+		return timeout < 0
+	}
+	return timeout <= 0 || timeout > longestCall
 }
 
 // warnings are what is not good about a client, and no reason to refuse it.
@@ -85,8 +88,8 @@ func (s setup) warnings() []string {
 	for _, timeout := range s.timeouts {
 		if 0 < timeout && timeout < longestCall {
 			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than "+
-				"%v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and "+
-				"WriteTimeout to -1 in its options", timeout)}
+				"%v, whatever time a call has; a Redis that is slower never serves; set "+
+				"ContextTimeoutEnabled, and ReadTimeout and WriteTimeout to -1, in its options", timeout)}
 		}
 	}
 	return nil

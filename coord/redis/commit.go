@@ -27,8 +27,8 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.O
 	return out, err
 }
 
-// done reports whether a write that was refused had been done before: the client may have sent it
-// twice. Nobody else stores the very same.
+// done reports whether a write that was refused had been done before: the network may have
+// delivered it twice. No other write stores the very same.
 func (w *write) done(a *answer) bool {
 	for _, field := range []string{fieldMeta, w.ID} {
 		if value := w.Set[field]; value != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -62,6 +63,6 @@ func TestFirstStart(t *testing.T) {
 	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "first")
 	least := tickNow() + redis.MaxHorizon.Milliseconds()
 	if g := mustAcquire(t, c, request(1)); g.NotBefore < least || g.NotAfter != g.NotBefore {
-		t.Errorf("granted is %v; want an empty window from %d on", g, least)
+		safetytest.Of(t).Errorf("granted is %v; want an empty window from %d on", g, least)
 	}
 }

@@ -4,10 +4,7 @@
 //
 // With a client of your own, which stays yours:
 //
-//	client := goredis.NewClient(&goredis.Options{
-//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true,
-//		ReadTimeout: -1, WriteTimeout: -1,
-//	})
+//	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
 //	c, err := redis.New(client, "orders", redis.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
 //
@@ -43,19 +40,19 @@
 //
 // # Your own client
 //
-// [New] takes a [goredis.Client], also one from NewFailoverClient, or a
-// [goredis.ClusterClient]. It refuses clients that would not do what this package
-// relies on:
+// [New] takes a [goredis.Client], also one from NewFailoverClient, or a [goredis.ClusterClient],
+// with the library's default options or with your own. It never has a command repeated that a
+// server may have executed, whatever MaxRetries is: the keeper makes the retries. Redirections in a
+// Cluster are followed.
 //
-//   - MaxRetries must be -1, because 0 means three retries. The keeper makes the
-//     retries, and knows when to stop. (A ClusterClient follows redirections and makes
-//     attempts on its own, which does no harm.)
-//   - ContextTimeoutEnabled must be true, or the client ignores deadlines. ReadTimeout
-//     and WriteTimeout must not be -2. They should be -1: otherwise the client cuts each
-//     connection whose answer takes longer than they say (5 s by default), and a Redis that
-//     is slower never serves. Describe warns of that.
-//   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly,
-//     may go to servers that do not have what is stored.
+// ReadTimeout and WriteTimeout should be -1, and ContextTimeoutEnabled true. Otherwise the client
+// cuts each connection whose answer takes longer than the timeouts (5 s by default), and a Redis
+// that is slower never serves. Describe warns of that. These clients are refused:
+//
+//   - A client whose calls may last for more than [MaxHorizon] without an answer: ReadTimeout or
+//     WriteTimeout is -2, or it is longer or -1 and ContextTimeoutEnabled is false.
+//   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly: they may ask
+//     servers that lack the stored data.
 //
 // The client does not notice that a context is cancelled while it waits for an answer;
 // this package returns at once, and leaves the call to end by itself. A call whose context

@@ -8,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -39,7 +40,7 @@ func TestHolderUsesItsWindowAfterALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id <= last {
-			t.Fatalf("after %d came %d", last, id)
+			safetytest.Of(t).Fatalf("after %d came %d", last, id)
 		}
 		gap = max(gap, core.DefaultLayout().Decompose(id).Time.Sub(
 			core.DefaultLayout().Decompose(last).Time))

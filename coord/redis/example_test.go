@@ -16,11 +16,7 @@ import (
 // A program that has a Redis client already.
 func ExampleNew() {
 	ctx := context.Background()
-	client := goredis.NewClient(&goredis.Options{
-		Addr:                  "redis:6379",
-		MaxRetries:            -1,
-		ContextTimeoutEnabled: true,
-	})
+	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
 	defer client.Close() // last
 	c, err := redis.New(client, "orders", redis.Options{})
 	if err != nil {
@@ -40,10 +36,8 @@ func ExampleNew() {
 // The master is found through Sentinel.
 func ExampleNew_sentinel() {
 	client := goredis.NewFailoverClient(&goredis.FailoverOptions{
-		MasterName:            "mymaster",
-		SentinelAddrs:         []string{"sentinel1:26379", "sentinel2:26379", "sentinel3:26379"},
-		MaxRetries:            -1,
-		ContextTimeoutEnabled: true,
+		MasterName:    "mymaster",
+		SentinelAddrs: []string{"sentinel1:26379", "sentinel2:26379", "sentinel3:26379"},
 	})
 	// min-replicas-max-lag of the servers is 2 s.
 	c, err := redis.New(client, "orders", redis.Options{SkewBound: 3 * time.Second})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -128,7 +129,7 @@ func TestFailoverIsALoss(t *testing.T) {
 			client := p.client(t)
 			g := mustAcquire(t, newCoordinator(t, client, ns), request(capacity))
 			if m := metaOf(t, client, ns); m.Loss.Nonce == "" || m.Floor < least || g.NotBefore < m.Floor {
-				t.Errorf("%v was lost in a failover; then %v was granted in %+v", lost, g, m)
+				safetytest.Of(t).Errorf("%v was lost in a failover; then %v was granted in %+v", lost, g, m)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func checkTTL(ttl time.Duration) error {
 
 // New returns a coordinator for a namespace of the Redis that client is connected
 // to: a [goredis.Client], also one that asks Sentinel, or a [goredis.ClusterClient].
-// The package comment says how it has to be set up; one that is not is refused. New
+// The package comment says how it should be set up, and which clients are refused. New
 // contacts nobody. The client stays the caller's: close it after the coordinator.
 // Errors wrap [coord.ErrInvalid].
 func New(client goredis.UniversalClient, namespace string, opts Options) (*Coordinator, error) {

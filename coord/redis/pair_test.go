@@ -59,7 +59,6 @@ func (p *pair) client(t *testing.T) *goredis.Client {
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", p.active.Load().Addr)
 		},
-		MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -24,47 +24,45 @@ func TestClientRefused(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	cluster := func(change func(*goredis.ClusterOptions)) goredis.UniversalClient {
-		o := &goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true}
-		change(o)
-		return closed(goredis.NewClusterClient(o))
+	cluster := func(o goredis.ClusterOptions) goredis.UniversalClient {
+		o.Addrs = []string{"localhost:1"}
+		return closed(goredis.NewClusterClient(&o))
 	}
-	single := func(change func(*goredis.Options)) goredis.UniversalClient {
-		o := &goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true}
-		change(o)
-		return closed(goredis.NewClient(o))
+	single := func(o goredis.Options) goredis.UniversalClient {
+		o.Addr = "localhost:1"
+		return closed(goredis.NewClient(&o))
 	}
-	for says, client := range map[string]goredis.UniversalClient{
-		"the Redis client is nil": nil,
-		" is nil":                 (*goredis.Client)(nil),
-		"is nil":                  (*goredis.ClusterClient)(nil),
-		"Ring": closed(
-			goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
-		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{
-			single(func(*goredis.Options) {}),
-		},
-		"MaxRetries": single(func(o *goredis.Options) { o.MaxRetries = 0 }),
-		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
-			o.ContextTimeoutEnabled = false
-		}),
-		"ReadTimeout":    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
-		"WriteTimeout":   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
-		"RouteByLatency": cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
-		"RouteRandomly":  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
-		"ReadOnly":       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
-		"MaxRetries ":    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
-		"ContextTimeoutEnabled ": cluster(func(o *goredis.ClusterOptions) {
-			o.ContextTimeoutEnabled = false
-		}),
-		"ReadTimeout ": cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
+	const endless = "a call may last for more than 30s with ReadTimeout "
+	for _, tc := range []struct {
+		client goredis.UniversalClient
+		says   string
+	}{
+		{nil, "the Redis client is nil"},
+		{(*goredis.Client)(nil), "is nil"},
+		{(*goredis.ClusterClient)(nil), "is nil"},
+		{closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
+			"Ring"},
+		{struct{ goredis.UniversalClient }{single(goredis.Options{})}, "*redis.ClusterClient is needed"},
+		{single(goredis.Options{ReadTimeout: -1}), endless},
+		{single(goredis.Options{WriteTimeout: redis.MaxHorizon + 1}), endless},
+		{single(goredis.Options{ContextTimeoutEnabled: true, ReadTimeout: -2}), endless},
+		{single(goredis.Options{ContextTimeoutEnabled: true, WriteTimeout: -2}), endless},
+		{cluster(goredis.ClusterOptions{ReadTimeout: -1}), endless},
+		{cluster(goredis.ClusterOptions{ContextTimeoutEnabled: true, ReadTimeout: -2}), endless},
+		{cluster(goredis.ClusterOptions{ReadOnly: true}), "clear ReadOnly"},
+		{cluster(goredis.ClusterOptions{RouteByLatency: true}), "RouteByLatency"},
+		{cluster(goredis.ClusterOptions{RouteRandomly: true, ReadTimeout: -1}),
+			"ask a replica; " + endless + "0s"},
 	} {
-		_, err := redis.New(client, "ns", redis.Options{})
-		drivertest.WantInvalid(t, "New", err, strings.TrimSpace(says))
+		_, err := redis.New(tc.client, "ns", redis.Options{})
+		drivertest.WantInvalid(t, "New", err, tc.says)
 	}
 	for _, client := range []goredis.UniversalClient{
-		single(func(o *goredis.Options) {
-			o.ReadTimeout, o.WriteTimeout = -1, -1
-		}), cluster(func(*goredis.ClusterOptions) {}),
+		single(goredis.Options{}), cluster(goredis.ClusterOptions{}),
+		single(goredis.Options{MaxRetries: 2, ReadTimeout: redis.MaxHorizon}),
+		cluster(goredis.ClusterOptions{MaxRetries: 2}),
+		single(goredis.Options{ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: time.Hour}),
+		cluster(goredis.ClusterOptions{ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1}),
 	} {
 		newCoordinator(t, client, "ns")
 	}

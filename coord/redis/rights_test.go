@@ -69,8 +69,7 @@ func setUser(t *testing.T, s *redistest.Server, user, ns string, rights []string
 func login(t *testing.T, s *redistest.Server, user string, db int) *goredis.Client {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{
-		Addr: s.Addr, Username: user, Password: "pw", DB: db,
-		MaxRetries: -1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		Addr: s.Addr, Username: user, Password: "pw", DB: db, Protocol: 2, DisableIdentity: true,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -20,8 +20,7 @@ func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
 	server := redistest.Start(t, redistest.Options{})
 	network := proxytest.Start(t, server.Addr)
 	client := goredis.NewClient(&goredis.Options{
-		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
-		ReadTimeout: -1, WriteTimeout: -1,
+		Addr: network.Addr, ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout)), network
@@ -62,7 +61,7 @@ func TestClientThatCutsCalls(t *testing.T) {
 		time.Minute: false,
 	} {
 		single := goredis.NewClient(&goredis.Options{
-			Addr: "localhost:1", MaxRetries: -1,
+			Addr:                  "localhost:1",
 			ContextTimeoutEnabled: true, ReadTimeout: timeout,
 		})
 		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{

@@ -18,9 +18,8 @@ import (
 //go:embed step.lua
 var stepSource string
 
-// step is what the server runs, for everything. It knows the script by its hash; one that does
-// not know it yet is sent the text, which costs one more round trip.
-var step = goredis.NewScript(stepSource)
+// stepHash is the name of stepSource, which a server runs for everything.
+var stepHash = goredis.NewScript(stepSource).Hash()
 
 // request is one step: something is written if all is as it should be, and then something is read.
 type request struct {

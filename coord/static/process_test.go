@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // childState is set for a process that holds worker ID 7 of a state file until its input ends.
@@ -49,6 +50,6 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	o.Count = 1
 	if g := acquire(t, open(t, o), request("d", 1000)); fmt.Sprint(g.NotBefore) != end ||
 		g.Generation != 2 {
-		t.Errorf("granted was %v; want it to begin at %s", g, end)
+		safetytest.Of(t).Errorf("granted was %v; want it to begin at %s", g, end)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/internal/filelock"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 const layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -326,7 +327,7 @@ func TestLockDeleted(t *testing.T) {
 			forget(o.Namespace) // as another process
 			h := acquire(t, open(t, o), request("b", 1000))
 			if h.NotBefore < g.NotAfter {
-				t.Errorf("%v was granted beside %v", h, g)
+				safetytest.Of(t).Errorf("%v was granted beside %v", h, g)
 			}
 		}
 		r, err := c.Renew(t.Context(), g, g.NotAfter+100)
@@ -354,7 +355,7 @@ func TestLeaseOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := other.Take(t.Context(), 7); err == nil {
-		t.Fatal("two hold one worker ID")
+		safetytest.Of(t).Fatal("two hold one worker ID")
 	}
 	faster, err := filelock.Lock(lockPath(path, 8)) // by another process, since this one has looked
 	if err != nil {
@@ -362,12 +363,12 @@ func TestLeaseOfASession(t *testing.T) {
 	}
 	defer faster.Unlock()
 	if err := other.Take(t.Context(), 8); err == nil || other.Holds(8) {
-		t.Error("two processes hold one worker ID")
+		safetytest.Of(t).Error("two processes hold one worker ID")
 	}
 	end()
 	one.End()
 	if err := other.Take(session, 7); err == nil {
-		t.Error("a session that has ended holds a worker ID")
+		safetytest.Of(t).Error("a session that has ended holds a worker ID")
 	}
 	if who, err := other.holder(7); who != "" || err != nil {
 		t.Errorf("%s, %v", who, err)
@@ -432,7 +433,7 @@ func TestFailedWrites(t *testing.T) {
 	broken(false)
 	h := acquire(t, c, request("e", 1000))
 	if h.NotBefore < g.NotAfter || h.WorkerID != 7 {
-		t.Errorf("%v was granted after %v, whose release failed", h, g)
+		safetytest.Of(t).Errorf("%v was granted after %v, whose release failed", h, g)
 	}
 }
 

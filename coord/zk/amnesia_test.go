@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -76,7 +77,7 @@ func TestRolledBack(t *testing.T) {
 	streamtest.Eventually(t, "the loss is noticed", func() bool {
 		h, err := c.Renew(within(t), g, tickNow()+10_000)
 		if err == nil {
-			t.Fatalf("Renew of %v after the loss: %v", g, h)
+			safetytest.Of(t).Fatalf("Renew of %v after the loss: %v", g, h)
 		}
 		if errors.Is(err, coord.ErrLeaseLost) {
 			t.Fatalf("Renew of %v after the loss: %v", g, err)
@@ -84,7 +85,7 @@ func TestRolledBack(t *testing.T) {
 		return errors.As(err, &quarantined)
 	})
 	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+quarantine {
-		t.Errorf("quarantined until tick %d; want at least %d", floor, before+quarantine)
+		safetytest.Of(t).Errorf("quarantined until tick %d; want at least %d", floor, before+quarantine)
 	}
 	for _, who := range []*zk.Coordinator{
 		c,
@@ -92,8 +93,8 @@ func TestRolledBack(t *testing.T) {
 	} {
 		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+quarantine ||
 			h.NotBefore < lost.NotAfter {
-			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost,
-				before+quarantine)
+			safetytest.Of(t).Errorf("%v was granted after the loss, which forgot %v; want from %d on", h,
+				lost, before+quarantine)
 		}
 	}
 }
@@ -128,14 +129,14 @@ func TestElectionAfterALoss(t *testing.T) {
 		if lost != notRenewed {
 			if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) &&
 				!errors.Is(err, coord.ErrLeaseLost) {
-				t.Errorf("Renew of %v after %s was lost: %v, %v", g, lost, h, err)
+				safetytest.Unless(t, err).Errorf("Renew of %v after %s was lost: %v, %v", g, lost, h, err)
 			}
 		}
 		for range 2 {
 			if h := mustAcquire(t, c, request(3)); h.NotBefore < before+quarantine ||
 				h.NotBefore < max(other.NotAfter, g.NotAfter) {
-				t.Errorf("%v was granted after a loss of %s, which forgot %v and %v; want from %d on", h, lost,
-					other, g, before+quarantine)
+				safetytest.Of(t).Errorf("%v was granted after a loss of %s, which forgot %v and %v; want "+
+					"from %d on", h, lost, other, g, before+quarantine)
 			}
 		}
 	}

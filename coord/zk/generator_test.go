@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -37,7 +38,7 @@ func TestOwnerDeleted(t *testing.T) {
 			return false
 		}
 		if id, err := g.Next(); err != nil || id <= last {
-			t.Errorf("after %d comes %d, %v", last, id, err)
+			safetytest.Unless(t, err).Errorf("after %d comes %d, %v", last, id, err)
 		} else {
 			last = id
 		}

@@ -3,6 +3,8 @@ package zk
 import (
 	"math"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // The number of a ticket goes on where versions begin again, falls with a loss of
@@ -21,7 +23,7 @@ func TestTicketNumber(t *testing.T) {
 		for _, v := range versions {
 			n := st.number(v)
 			if n <= last || int32(n) != v {
-				t.Errorf("%s: version %d is ticket %d after %d", name, v, n, last)
+				safetytest.Of(t).Errorf("%s: version %d is ticket %d after %d", name, v, n, last)
 			}
 			last = n
 		}

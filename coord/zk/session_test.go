@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -72,12 +73,12 @@ func TestOrder(t *testing.T) {
 		}
 		for i := range clock {
 			if clock[i].Version != int32(at.Number) || missing[i] != nil {
-				t.Fatalf("read %d found version %d of the clock; it was written as version %d", i,
-					clock[i].Version, int32(at.Number))
+				safetytest.Of(t).Fatalf("read %d found version %d of the clock; it was written as version %d",
+					i, clock[i].Version, int32(at.Number))
 			}
 		}
 		if slot.There() {
-			t.Fatal("a slot that is not there was found")
+			safetytest.Of(t).Fatal("a slot that is not there was found")
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
@@ -265,7 +266,7 @@ func TestService(t *testing.T) {
 				for _, s := range replicas {
 					id := s.order(t)
 					if seen[id] {
-						t.Fatalf("%d was given twice", id)
+						safetytest.Of(t).Fatalf("%d was given twice", id)
 					}
 					seen[id], workers[worker(id)] = true, true
 				}
@@ -310,14 +311,15 @@ func TestRestartInAnOutage(t *testing.T) {
 	for range 10 {
 		id := s.order(t)
 		if id <= last || worker(id) != worker(last) {
-			t.Fatalf("%d of worker ID %d after %d of worker ID %d", id, worker(id), last, worker(last))
+			safetytest.Of(t).Fatalf("%d of worker ID %d after %d of worker ID %d", id, worker(id), last,
+				worker(last))
 		}
 		last = id
 	}
 	s.stop(t)
 	s = serve(t, file, "-state", state)
 	if id := s.order(t); id <= last {
-		t.Errorf("%d after %d", id, last)
+		safetytest.Of(t).Errorf("%d after %d", id, last)
 	}
 	s.stop(t)
 }
@@ -395,7 +397,7 @@ func TestMove(t *testing.T) {
 				for range 100 {
 					id := s.order(t)
 					if id <= last {
-						t.Fatalf("%d after %d", id, last)
+						safetytest.Of(t).Fatalf("%d after %d", id, last)
 					}
 					last = id
 				}

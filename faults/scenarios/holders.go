@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // holders starts as many workers with a generator each on a back end, and waits until they have
@@ -100,8 +101,8 @@ func silent(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 			}
 		}
 		if n > 0 {
-			s.Errorf("process %d has issued %d IDs in %v in which it had no window", w.PID(), n,
-				time.Duration(to-from))
+			safetytest.Of(s).Errorf("process %d has issued %d IDs in %v in which it had no window", w.PID(),
+				n, time.Duration(to-from))
 		}
 	}
 }

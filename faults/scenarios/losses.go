@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // losses are scenarios in which servers lose what they have confirmed.
@@ -59,8 +60,8 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 		s.Logf("process %d: %s", w.PID(), e.Text)
 		if took := time.Duration(e.At - since); took > windowTime+resumeTime {
 			// the servers take their time to start
-			s.Errorf("process %d could issue for %v after the loss; its window is %v", w.PID(), took,
-				stage.Horizon)
+			s.Errorf("process %d could issue for %v after the loss; its window is %v",
+				w.PID(), took, stage.Horizon)
 		}
 	}
 	quiet(s, workers...)
@@ -169,7 +170,7 @@ func lose(s *stage.Stage, loss backend.Loss, aged bool, workers []*worker.Worker
 		resumed(s, began, ended, append(workers, newcomer)...)
 	}
 	if at := firstAfter(s, newcomer, 0); newcomer.Issued() > 0 && at < began+int64(maxHorizon(s)) {
-		s.Errorf("a newcomer has issued an ID %v after the loss; it has a window after %v",
+		safetytest.Of(s).Errorf("a newcomer has issued an ID %v after the loss; it has a window after %v",
 			time.Duration(at-began), maxHorizon(s))
 	}
 	newcomer.Terminate(s)

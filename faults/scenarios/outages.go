@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // outages are scenarios of what happens to servers and to the network.
@@ -96,8 +97,8 @@ func runLongFaults(s *stage.Stage) {
 		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {
 			if at := core.DefaultLayout().Decompose(run.Last()).Time; at.After(limit) {
-				s.Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after %v", at, limit,
-					from)
+				safetytest.Of(s).Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after "+
+					"%v", at, limit, from)
 			}
 		}
 		f.end()

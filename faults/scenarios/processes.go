@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // processes are scenarios of what happens to the processes of generators, and to their clocks.
@@ -261,7 +262,8 @@ func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
 		for _, e := range ready {
 			last = max(last, e.At)
 			if id := e.Workers[0]; owners[id] != "" {
-				s.Errorf("worker ID %d belongs to generators %s and %s", id, owners[id], e.Generator)
+				safetytest.Of(s).Errorf("worker ID %d belongs to generators %s and %s", id, owners[id],
+					e.Generator)
 			} else {
 				owners[id] = e.Generator
 			}
@@ -284,7 +286,7 @@ func runCrowd(s *stage.Stage) {
 		w.Kill()
 	}
 	if n := refused.Issued(); n > 0 {
-		s.Errorf("a generator was refused, and has issued %d IDs", n)
+		safetytest.Of(s).Errorf("a generator was refused, and has issued %d IDs", n)
 	}
 	s.Excuse(began, journal.Now()+int64(crowdLease+crowdTime))
 	second := crowd(s, "second")

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
@@ -102,7 +103,8 @@ func above(s *stage.Stage, before core.ID, workers []*worker.Worker) (highest co
 		lowest, highest = min(lowest, run.First), max(highest, run.Last())
 	}
 	if lowest <= before {
-		s.Errorf("ID %d was issued after the move; those before reach to %d", lowest, before)
+		safetytest.Of(s).Errorf("ID %d was issued after the move; those before reach to %d", lowest,
+			before)
 	}
 	return highest
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // stateFiles are scenarios of processes with a state file.
@@ -129,7 +130,7 @@ func runState(s *stage.Stage) {
 	if all := slots(s, busyTime, func(all []coord.Slot) bool {
 		return len(all) == 2
 	}); len(all) != 2 {
-		s.Errorf("worker IDs %v are held; want two", all)
+		safetytest.Of(s).Errorf("worker IDs %v are held; want two", all)
 	}
 	s.Uninterrupted(silence)
 }

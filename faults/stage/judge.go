@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
@@ -44,13 +45,15 @@ func (s *Stage) complain(r *verify.Report) {
 	if r.OK(true) {
 		return
 	}
-	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie outside "+
-		"the layout", r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
+	safetytest.Of(s).Errorf(
+		"of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie outside the layout",
+		r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
 	for _, c := range r.Clashes {
-		s.Errorf("ID %d (%+v) was issued %d times, in the journals %v", c.ID, c.Parts, c.Times, c.Places)
+		safetytest.Of(s).Errorf("ID %d (%+v) was issued %d times, in the journals %v", c.ID, c.Parts,
+			c.Times, c.Places)
 	}
 	for _, e := range r.Examples {
-		s.Errorf("%s: %s: %s", e.Kind, e.Place, e.Text)
+		safetytest.Of(s).Errorf("%s: %s: %s", e.Kind, e.Place, e.Text)
 	}
 	for _, c := range r.Causes {
 		s.Logf("worker ID %d: %s: %s", c.WorkerID, c.Kind, c.Why)

@@ -116,11 +116,11 @@ func TestBad(t *testing.T) {
 		}}, `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`},
 		"a duplicate": {Scenario{Run: func(s *Stage) {
 			again(s, 3, 4)
-		}}, `^of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, 0 lie outside ` +
-			`the layout$`},
+		}}, `^SAFETY VIOLATION: of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, ` +
+			`0 lie outside the layout$`},
 		"out of order": {Scenario{Run: func(s *Stage) {
 			again(s, 4, 3)
-		}}, `^of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
+		}}, `^SAFETY VIOLATION: of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
 		"fatal": {Scenario{Run: func(s *Stage) {
 			good(s)
 			s.Fatalf("something is %s", "wrong")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // Stored is what a back end stores for worker ID 0.
@@ -58,14 +59,14 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 			g, err := c.Acquire(Within(t), Request(1))
 			WantInvalid(t, "Acquire", err, d.Says, slot.Name)
 			if now := slot.Get(); now != bad {
-				t.Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
+				safetytest.Of(t).Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
 			}
 			list, err := c.(coord.Admin).List(Within(t))
 			if !errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1 {
 				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
 			}
 			if g := MustAcquire(t, c, Request(2)); g.WorkerID != 1 {
-				t.Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
+				safetytest.Of(t).Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
 			}
 		})
 	}
@@ -76,10 +77,10 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 		slot.Put("{")
 		if h, err := c.Renew(Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) ||
 			errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
+			safetytest.Unless(t, err).Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
 		}
 		if err := c.Release(Within(t), g, g.NotBefore); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Release: %v; want %v", err, coord.ErrInvalid)
+			safetytest.Unless(t, err).Errorf("Release: %v; want %v", err, coord.ErrInvalid)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // CrowdTTL is how long many starters may take, and the TTL of what they hold: all of it is
@@ -47,7 +48,7 @@ func (c *Crowd[C]) Acquire(tb testing.TB, n, atOnce int) {
 	}
 	slices.Sort(ids)
 	if unique := len(slices.Compact(ids)); unique != n {
-		tb.Fatalf("%d starters hold %d different worker IDs", n, unique)
+		safetytest.Of(tb).Fatalf("%d starters hold %d different worker IDs", n, unique)
 	}
 }
 

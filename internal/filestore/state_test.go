@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestBitFlips: a file of which any bit is another one, or that is cut anywhere, is refused, and
@@ -159,7 +160,7 @@ func TestBoot(t *testing.T) {
 					t.Error(err)
 				}
 				if _, err := s2.Look(t.Context(), 3, "b"); err == nil {
-					t.Error("two machines use one file")
+					safetytest.Of(t).Error("two machines use one file")
 				}
 				must(t, next, 3)
 				now, err = s2.Look(t.Context(), 3, "b")

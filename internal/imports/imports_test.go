@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"coord":           {"clock", "internal/drivers"},
 	"coord/coordtest": {
 		"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver",
-		"internal/spelling",
+		"internal/safetytest", "internal/spelling",
 	},
 	"coord/driver": {"clock", "coord", "internal/drivers", "internal/spelling"},
 	"coord/follow": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	},
 	"segment/segmenttest": {
 		"clock", "coord", "internal/logs", "segment", "internal/drivers",
-		"coord/driver", "internal/spelling",
+		"coord/driver", "internal/safetytest", "internal/spelling",
 	},
 	"coord/kubernetes": {
 		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
@@ -78,7 +79,7 @@ func TestTokensNeverRepeatAcrossGrants(t *testing.T) {
 			tokens[term.Grant.Token] = true
 		}
 		if n := len(r.led.terms); len(tokens) != n || n < 50 {
-			t.Errorf("%d terms have %d tokens", n, len(tokens))
+			safetytest.Of(t).Errorf("%d terms have %d tokens", n, len(tokens))
 		}
 	})
 }

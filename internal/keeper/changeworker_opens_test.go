@@ -7,6 +7,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // used makes the stored window of a worker ID end some time from now, and leaves the
@@ -75,7 +76,8 @@ func TestWorkerIDThatOpensSoonHealsWhenItOpens(t *testing.T) {
 		r.clock.Step(-10*time.Minute + 40*time.Second)
 		opens := time.Duration(r.fake.Slot(1).NotAfter-r.now()) * time.Millisecond
 		if took := r.stamps(opens + time.Second); took < opens {
-			t.Errorf("the window opened after %v, and an ID was stamped after %v", opens, took)
+			safetytest.Of(t).Errorf("the window opened after %v, and an ID was stamped after %v", opens,
+				took)
 		}
 	})
 }
@@ -92,7 +94,8 @@ func TestHealingTrimsToWhatTheClosedTermStamped(t *testing.T) {
 		r.clock.Step(-time.Hour)
 		pass(100 * time.Millisecond)
 		if s := r.fake.Slot(old.Grant.WorkerID); s.Token != "" || s.NotAfter != old.last+50 {
-			t.Errorf("stored for the old worker ID is %+v, the last tick stamped was %d", s, old.last+50)
+			safetytest.Of(t).Errorf("stored for the old worker ID is %+v, the last tick stamped was %d", s,
+				old.last+50)
 		}
 	})
 }
@@ -153,7 +156,8 @@ func TestLossWhileHealingLeaksNothing(t *testing.T) {
 		r.holds(2, 0, r.gate.at().Grant.WorkerID)
 		if c := r.fake.CallsOf(coordtest.Acquire); len(c) != 3 ||
 			c[1].Request.Token != c[2].Request.Token {
-			t.Errorf("%d acquisitions, want the second one's token again in the third", len(c))
+			safetytest.Of(t).Errorf("%d acquisitions, want the second one's token again in the third",
+				len(c))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestLargeStepBackIsHealedByAnotherWorkerID(t *testing.T) {
@@ -22,7 +23,8 @@ func TestLargeStepBackIsHealedByAnotherWorkerID(t *testing.T) {
 			t.Errorf("after the step: %+v at tick %d", got, r.now())
 		}
 		if s := r.fake.Slot(old.Grant.WorkerID); s.Token != "" || s.NotAfter != old.last {
-			t.Errorf("stored for the old worker ID is %+v, the last tick stamped was %d", s, old.last)
+			safetytest.Of(t).Errorf("stored for the old worker ID is %+v, the last tick stamped was %d", s,
+				old.last)
 		}
 		r.serves(time.Minute)
 		r.holds(2, got.Grant.WorkerID)
@@ -92,7 +94,7 @@ func TestStepBackWithoutAFreeWorkerIDWaitsForTheClock(t *testing.T) {
 		const step = 40 * time.Second
 		r.clock.Step(-step)
 		if got, _ := r.stampFor(step - time.Second); got != 0 {
-			t.Errorf("%d IDs were stamped while the clock was behind", got)
+			safetytest.Of(t).Errorf("%d IDs were stamped while the clock was behind", got)
 		}
 		pass(1200 * time.Millisecond)
 		r.made(coordtest.Acquire, 1, 5, 12) // less and less often
@@ -160,7 +162,7 @@ func TestWindowInTheFutureFromTheStartIsNoRollback(t *testing.T) {
 		r.fake.Expire(0)
 		r.start()
 		if got, _ := r.stampFor(19 * time.Second); got != 0 {
-			t.Errorf("%d IDs were stamped before the window", got)
+			safetytest.Of(t).Errorf("%d IDs were stamped before the window", got)
 		}
 		r.holds(1, 0)
 		r.stamps(2 * time.Second)
@@ -190,7 +192,7 @@ func TestStepForwardPastTheWindowIsRenewedAtOnceAfterAPoke(t *testing.T) {
 			r.stampFor(2 * time.Second)
 			r.clock.Step(time.Hour)
 			if r.gate.stamp() {
-				t.Fatal("an ID was stamped an hour after the window's end")
+				safetytest.Of(t).Fatal("an ID was stamped an hour after the window's end")
 			}
 			r.Poke()
 			r.stamps(20 * time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // What a driver returns by mistake must not become a duplicate.
@@ -50,7 +51,7 @@ func TestRenewalThatBreaksTheRulesIsRefused(t *testing.T) {
 		pass(20 * time.Second)
 		r.because(coord.ErrInvalid)
 		if got := r.gate.at(); got.shut || got.notAfter != before.notAfter || r.gate.published() != 1 {
-			t.Errorf("the term is %+v after %d; it was %+v", got, r.gate.published(), before)
+			safetytest.Of(t).Errorf("the term is %+v after %d; it was %+v", got, r.gate.published(), before)
 		}
 		r.line.set(func(l *line) { l.renewed = nil })
 		within(t, 1100*time.Millisecond, "a correct renewal is taken", func() bool {
@@ -76,7 +77,8 @@ func TestGrantThatBreaksTheRulesIsRefused(t *testing.T) {
 			return g, err
 		}
 		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrInvalid) || r.gate.published() != 0 {
-			t.Errorf("Start: %v, after which %d terms are published", err, r.gate.published())
+			safetytest.Unless(t, err).Errorf("Start: %v, after which %d terms are published", err,
+				r.gate.published())
 		}
 		r.made(coordtest.Acquire, 0, 1, 1)
 		for range 2 { // the worker IDs at the ends of the share are taken

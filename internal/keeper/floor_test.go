@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // raise raises the floor to some time from now.
@@ -23,14 +24,16 @@ func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T)
 		floor := r.raise(33 * time.Second)
 		for r.now() < end {
 			if got := r.gate.at(); got.shut || got.notAfter != end || got.from >= floor || !r.gate.stamp() {
-				t.Fatalf("tick %d: the window ends at %d, and the term is %+v", r.now(), end, got)
+				safetytest.Of(t).Fatalf("tick %d: the window ends at %d, and the term is %+v", r.now(), end,
+					got)
 			}
 			pass(min(50, time.Duration(end-r.now())) * time.Millisecond)
 		}
 		r.Poke()
 		pass(0)
 		if got := r.gate.at(); r.now() != end || got.notAfter != end || !r.gate.stamp() {
-			t.Fatalf("tick %d is the last one of the old window, and the term is %+v", r.now(), got)
+			safetytest.Of(t).Fatalf("tick %d is the last one of the old window, and the term is %+v",
+				r.now(), got)
 		}
 		pass(time.Millisecond)
 		got := r.gate.at()
@@ -39,7 +42,7 @@ func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T)
 		}
 		for r.now() <= floor {
 			if r.gate.stamp() {
-				t.Fatalf("tick %d was stamped: nobody may use (%d, %d]", r.now(), end, floor)
+				safetytest.Of(t).Fatalf("tick %d was stamped: nobody may use (%d, %d]", r.now(), end, floor)
 			}
 			pass(50 * time.Millisecond)
 		}
@@ -61,7 +64,7 @@ func TestPieceThatIsHeldBackGrows(t *testing.T) {
 		}
 		within(t, 10*time.Second, "an ID above the floor", r.stampsAbove(floor))
 		if got := r.gate.at(); got.notAfter != grown {
-			t.Errorf("the piece ends at tick %d, stored is %d", got.notAfter, grown)
+			safetytest.Of(t).Errorf("the piece ends at tick %d, stored is %d", got.notAfter, grown)
 		}
 	})
 }
@@ -79,7 +82,7 @@ func TestClockThatJumpsPastAPieceGoesOnWithTheLastOne(t *testing.T) {
 		r.clock.Step(time.Hour)
 		pass(time.Millisecond)
 		if got := r.gate.at(); got.Grant.NotBefore != r.fake.Floor() {
-			t.Errorf("after the jump: %+v", got)
+			safetytest.Of(t).Errorf("after the jump: %+v", got)
 		}
 		r.Poke()
 		r.stamps(20 * time.Millisecond)

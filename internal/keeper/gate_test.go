@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // ledger knows every term that any keeper of a test has published, and holds the
@@ -60,21 +61,23 @@ func (l *ledger) check(t *term) {
 	l.t.Helper()
 	w, s := t.Grant.WorkerID, t.span()
 	if t.from < t.Grant.NotBefore {
-		l.t.Errorf("S2: a term of %v begins after tick %d", t.Grant, t.from)
+		safetytest.Of(l.t).Errorf("S2: a term of %v begins after tick %d", t.Grant, t.from)
 	}
 	for _, o := range l.terms {
 		if o != t && o.Grant.WorkerID == w && s.overlaps(o.span()) {
-			l.t.Errorf("S1: %v can stamp %v, and %v can stamp %v", t.Grant, s, o.Grant, o.span())
+			safetytest.Of(l.t).Errorf("S1: %v can stamp %v, and %v can stamp %v", t.Grant, s, o.Grant,
+				o.span())
 		}
 	}
 	for _, gap := range l.gaps[w] {
 		if s.overlaps(gap) {
-			l.t.Errorf("S5: %v can stamp %v, and nobody may use %v", t.Grant, s, gap)
+			safetytest.Of(l.t).Errorf("S5: %v can stamp %v, and nobody may use %v", t.Grant, s, gap)
 		}
 	}
 	if l.fake != nil {
 		if stored := l.fake.Slot(w).NotAfter; stored < t.notAfter {
-			l.t.Errorf("S3: %v may be used up to tick %d, and stored is %d", t.Grant, t.notAfter, stored)
+			safetytest.Of(l.t).Errorf("S3: %v may be used up to tick %d, and stored is %d", t.Grant,
+				t.notAfter, stored)
 		}
 	}
 }
@@ -103,11 +106,12 @@ func (l *ledger) checkAll() {
 		w, s := t.Grant.WorkerID, t.span()
 		for _, gap := range l.gaps[w] {
 			if s.overlaps(gap) {
-				l.t.Errorf("S5: %v can stamp %v, and nobody may use %v", t.Grant, s, gap)
+				safetytest.Of(l.t).Errorf("S5: %v can stamp %v, and nobody may use %v", t.Grant, s, gap)
 			}
 		}
 		if stored := l.fake.Slot(w).NotAfter; s.to > stored && !s.empty() {
-			l.t.Errorf("S3: %v can stamp up to tick %d, and stored is %d", t.Grant, s.to, stored)
+			safetytest.Of(l.t).Errorf("S3: %v can stamp up to tick %d, and stored is %d", t.Grant, s.to,
+				stored)
 		}
 	}
 }
@@ -268,8 +272,8 @@ func (g *gate) stampAt(now, tick int64) bool {
 	t.last, t.stamped = tick, true
 	key := stamp{int64(t.Grant.WorkerID), tick}
 	if o := g.led.stamps[key]; o != nil && o != t {
-		g.led.t.Errorf("S1: tick %d of worker ID %d was stamped under %v and under %v", tick, key.worker,
-			o.Grant, t.Grant)
+		safetytest.Of(g.led.t).Errorf("S1: tick %d of worker ID %d was stamped under %v and under %v",
+			tick, key.worker, o.Grant, t.Grant)
 	}
 	g.led.stamps[key] = t
 	return true

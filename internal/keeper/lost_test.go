@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/remainder"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
@@ -21,10 +22,10 @@ func TestLostLeaseShutsTheGateBeforeTheNextAcquisition(t *testing.T) {
 			l.onAcquire = func(req coord.Request) {
 				asked = true
 				if !r.gate.at().shut {
-					t.Error("a worker ID is acquired while the gate of the lost one is open")
+					safetytest.Of(t).Error("a worker ID is acquired while the gate of the lost one is open")
 				}
 				if req.Token == first.Grant.Token {
-					t.Error("the token of the lost grant is used again")
+					safetytest.Of(t).Error("the token of the lost grant is used again")
 				}
 			}
 		})
@@ -229,7 +230,8 @@ func TestLateRenewalDoesNotExtendALostGrant(t *testing.T) {
 		r.forget(floor, old.from, floor)
 		pass(every)
 		if now := r.gate.at(); now.notAfter != old.notAfter {
-			t.Errorf("the window of the lost grant ended at %d and ends at %d", old.notAfter, now.notAfter)
+			safetytest.Of(t).Errorf("the window of the lost grant ended at %d and ends at %d", old.notAfter,
+				now.notAfter)
 		}
 	})
 }
@@ -250,7 +252,7 @@ func TestStopWhileTheRestOfALostGrantIsUsed(t *testing.T) {
 			r.stop()
 			for _, c := range r.fake.CallsOf(coordtest.Release) {
 				if c.Grant.WorkerID == 0 {
-					t.Errorf("the lost grant was released: %+v", c)
+					safetytest.Of(t).Errorf("the lost grant was released: %+v", c)
 				}
 			}
 			r.made(coordtest.Release, 0, map[bool]int{true: 1}[acquires], 1)

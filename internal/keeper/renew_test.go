@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestRenewalsComeAtTheIntervalLessUpToAFifth(t *testing.T) {
@@ -66,7 +67,7 @@ func TestNothingIsAskedForAboveTheLastTick(t *testing.T) {
 			}
 		}
 		if got := r.gate.at().notAfter; got != last {
-			t.Errorf("the window ends at tick %d, the layout at %d", got, last)
+			safetytest.Of(t).Errorf("the window ends at tick %d, the layout at %d", got, last)
 		}
 		r.made(coordtest.Renew, 0, 0, 40) // most of them after the layout's end
 		r.logged(`level=ERROR, msg="the time bits of the layout are spent: no IDs any more"`)
@@ -94,7 +95,7 @@ func TestFailedRenewalLeavesTheWindowOpenAndUnchanged(t *testing.T) {
 		fail(r.fake)
 		within(t, 2*every, "the failure is explained", func() bool { return r.gate.reason() != nil })
 		if now := r.gate.at(); now.shut || now.notAfter != before.notAfter || !r.gate.stamp() {
-			t.Errorf("after a failed renewal the term is %+v, before it was %+v", now, before)
+			safetytest.Of(t).Errorf("after a failed renewal the term is %+v, before it was %+v", now, before)
 		}
 		within(t, 4*time.Second, "the window grows again",
 			func() bool { return r.gate.at().notAfter > before.notAfter })
@@ -150,7 +151,7 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 			c.away(r, true)
 			pass(horizon + 10*time.Millisecond + time.Duration(i)*330*time.Millisecond)
 			if r.gate.stamp() {
-				t.Fatal("an ID was stamped after the window's end")
+				safetytest.Of(t).Fatal("an ID was stamped after the window's end")
 			}
 			c.away(r, false)
 			r.stamps(c.soon)

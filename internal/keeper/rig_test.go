@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 const (
@@ -313,8 +314,8 @@ func (r *rig) stamps(d time.Duration) time.Duration {
 func (r *rig) holds(terms int, held ...int) {
 	r.t.Helper()
 	if h, n := r.fake.Holders(), r.gate.published(); n != terms || !slices.Equal(h, held) {
-		r.t.Errorf("held are %v after %d terms, want %v after %d; the term is %+v", h, n, held, terms,
-			r.gate.at())
+		safetytest.Of(r.t).Errorf("held are %v after %d terms, want %v after %d; the term is %+v", h, n,
+			held, terms, r.gate.at())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // slowly makes replies take so long.
@@ -83,7 +84,7 @@ func TestOneReplyOfTwoCounts(t *testing.T) {
 		pass(1900 * time.Millisecond)
 		r.made(coordtest.Renew, 0, 2, 2)
 		if got := r.gate.at().notAfter; got != end {
-			t.Errorf("the window ends at %d before the first reply, it was %d", got, end)
+			safetytest.Of(t).Errorf("the window ends at %d before the first reply, it was %d", got, end)
 		}
 		pass(100 * time.Millisecond)
 		first := r.calls(coordtest.Renew, 0)[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func TestStopTrimsToWhatTheShutGateReturned(t *testing.T) {
@@ -17,13 +18,14 @@ func TestStopTrimsToWhatTheShutGateReturned(t *testing.T) {
 		r.stampFor(3 * time.Second)
 		r.line.onRelease = func(_ coord.Grant, last int64) {
 			if got := r.gate.at(); !got.shut || got.last != last {
-				t.Errorf("released up to tick %d, and the term is %+v", last, got)
+				safetytest.Of(t).Errorf("released up to tick %d, and the term is %+v", last, got)
 			}
 		}
 		r.stop()
 		got := r.gate.at()
 		if s := r.fake.Slot(0); s.Token != "" || s.NotAfter != got.last || got.last < r.now()-100 {
-			t.Errorf("stored is %+v, the last tick stamped %d at tick %d", s, got.last, r.now())
+			safetytest.Of(t).Errorf("stored is %+v, the last tick stamped %d at tick %d", s, got.last,
+				r.now())
 		}
 	})
 }
@@ -38,10 +40,10 @@ func TestStopWithAPieceHeldBackReleasesAtTheLastTick(t *testing.T) {
 		r.stop()
 		if calls, last := r.calls(coordtest.Release, 0), r.gate.at().last; len(calls) != 1 ||
 			calls[0].Last != last {
-			t.Errorf("released by %+v, the last tick stamped is %d", calls, last)
+			safetytest.Of(t).Errorf("released by %+v, the last tick stamped is %d", calls, last)
 		}
 		if s := r.fake.Slot(0); s.NotAfter != r.fake.Floor() || s.Token != "" {
-			t.Errorf("stored is %+v, a piece began at %d", s, r.fake.Floor())
+			safetytest.Of(t).Errorf("stored is %+v, a piece began at %d", s, r.fake.Floor())
 		}
 	})
 }
@@ -56,7 +58,7 @@ func TestStopWhileAWorkerIDIsAcquiredGivesItBack(t *testing.T) {
 		r.stop()
 		r.holds(1, 0) // by the thief
 		if s := r.fake.Slot(1); s.Generation != 1 || s.NotAfter != 0 {
-			t.Errorf("stored for worker ID 1 is %+v, and nobody ever used it", s)
+			safetytest.Of(t).Errorf("stored for worker ID 1 is %+v, and nobody ever used it", s)
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // timeout is how long a goroutine may take to end, on however slow a machine.
@@ -32,7 +34,8 @@ func run(m Tests, limit time.Duration, allowed []string) int {
 		return code // the tests that have failed may have closed nothing
 	}
 	if err := leftOver(limit, allowed); err != nil {
-		fmt.Fprintf(os.Stderr, "FAIL: the tests have left goroutines behind: %v\n", err)
+		fmt.Fprintf(os.Stderr, "FAIL: %sthe tests have left goroutines behind: %v\n",
+			safetytest.Marker, err)
 		return 1
 	}
 	return 0

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // planted makes a run of this program leave a goroutine behind: its value is what may stay.
@@ -49,7 +51,8 @@ func TestPlanted(t *testing.T) {
 		cmd.Env = append(os.Environ(), planted+"="+allowed)
 		out, err := cmd.CombinedOutput()
 		if !strings.Contains(string(out), "PASS") || (err != nil) != want ||
-			strings.Contains(string(out), "leaktest.forgotten") != want {
+			strings.Contains(string(out), "leaktest.forgotten") != want ||
+			strings.Contains(string(out), safetytest.Marker) != want {
 			t.Errorf("with %q allowed: %v:\n%s", allowed, err, out)
 		}
 	}

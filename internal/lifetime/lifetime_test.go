@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // A call under way ends with the life, and End waits for what was spawned.
@@ -32,7 +33,7 @@ func TestEnd(t *testing.T) {
 		synctest.Wait()
 		l.End()
 		if !finished {
-			t.Error("End did not wait")
+			safetytest.Of(t).Error("End did not wait")
 		}
 		if err := <-result; !errors.Is(err, coord.ErrClosed) {
 			t.Errorf("the call under way: %v; want %v", err, coord.ErrClosed)
@@ -43,10 +44,10 @@ func TestEnd(t *testing.T) {
 			return nil
 		})
 		if called || !errors.Is(err, coord.ErrClosed) {
-			t.Errorf("a call after End: called %v, %v", called, err)
+			safetytest.Of(t).Errorf("a call after End: called %v, %v", called, err)
 		}
 		if l.Spawn(func() { t.Error("spawned after End") }) {
-			t.Error("Spawn after End says that it spawned")
+			safetytest.Of(t).Error("Spawn after End says that it spawned")
 		}
 		l.End()
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // outlives is the setting of a back end whose leases outlive it.
@@ -42,20 +43,21 @@ func TestNewcomersWait(t *testing.T) {
 					q, ok := errors.AsType[*coord.QuarantinedError](err)
 					if !ok || !strings.Contains(q.Reason, "old copy") ||
 						q.Until.Sub(asked).Round(time.Second) != time.Minute {
-						t.Fatalf("a newcomer beside a lease that is old: %v", err)
+						safetytest.Unless(t, err).Fatalf("a newcomer beside a lease that is old: %v", err)
 					}
 				}
 				if lives {
 					if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err,
 						coord.ErrQuarantined) {
-						t.Fatalf("the holder does not notice: %v", err)
+						safetytest.Unless(t, err).Fatalf("the holder does not notice: %v", err)
 					}
 				} else {
 					time.Sleep(61 * time.Second)
 				}
 				h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
 				if err != nil || lives && h.NotBefore <= g.NotAfter {
-					t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
+					safetytest.Unless(t, err).Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err,
+						g)
 				}
 				time.Sleep(10 * time.Second)
 				restore()
@@ -122,7 +124,8 @@ func TestNewcomersOfAnotherShareWait(t *testing.T) {
 		for _, share := range shares {
 			if g, err := newcomer.Acquire(t.Context(), within("newcomer", share)); !errors.Is(err,
 				coord.ErrQuarantined) {
-				t.Errorf("beside a lease of the share %v that is old: %v, %v", share, g, err)
+				safetytest.Unless(t, err).Errorf("beside a lease of the share %v that is old: %v, %v", share, g,
+					err)
 			}
 		}
 	})
@@ -140,7 +143,8 @@ func TestLatestClockCounts(t *testing.T) {
 		g, _ := lossDealtWith(t, server, process(t, server))
 		if want := wants("").Now + (2*time.Minute +
 			21*time.Second).Milliseconds(); server.Meta().Floor < want-1000 {
-			t.Errorf("the floor after the loss of %v is %d; want about %d", g, server.Meta().Floor, want)
+			safetytest.Of(t).Errorf("the floor after the loss of %v is %d; want about %d", g,
+				server.Meta().Floor, want)
 		}
 	})
 }
@@ -168,7 +172,7 @@ func TestCallersClockCounts(t *testing.T) {
 		}
 		if want := wants("").Now + ahead +
 			(2*time.Minute + time.Second).Milliseconds(); server.Meta().Floor < want {
-			t.Errorf("the floor after the loss is %d; want %d", server.Meta().Floor, want)
+			safetytest.Of(t).Errorf("the floor after the loss is %d; want %d", server.Meta().Floor, want)
 		}
 	})
 }

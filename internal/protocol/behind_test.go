@@ -7,6 +7,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestKnownFloorHeld: a loss was dealt with, and there is a second one. The clock is ten
@@ -30,7 +31,8 @@ func TestKnownFloorHeld(t *testing.T) {
 				behind.by = -10 * time.Minute
 				notices(t, p, g)
 				if got := back.Meta(); got.Floor < want.Floor || got.Loss == want.Loss {
-					t.Errorf("the namespace was %+v, and a clock that is behind has made it %+v", want, got)
+					safetytest.Of(t).Errorf("the namespace was %+v, and a clock that is behind has made it %+v",
+						want, got)
 				}
 			})
 		}
@@ -49,7 +51,7 @@ func lossDealtWith(t *testing.T, server *memstore.Server,
 	restore()
 	notices(t, p, g)
 	if server.Meta().Loss == (protocol.Loss{}) {
-		t.Fatal("no loss is on record")
+		safetytest.Of(t).Fatal("no loss is on record")
 	}
 	return g, restore
 }

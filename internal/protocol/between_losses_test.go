@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestFloorSeenBetweenLosses: a process has noticed a loss, and cannot deal with it yet. What it
@@ -36,8 +37,8 @@ func TestFloorSeenBetweenLosses(t *testing.T) {
 		st.tap = nil
 		notices(t, p, g)
 		if got := server.Meta(); got.Base < want || got.Floor < want || got.Loss.Nonce == "" {
-			t.Errorf("an operator has raised the floor to %d, and after the loss of that it is %+v", want,
-				got)
+			safetytest.Of(t).Errorf("an operator has raised the floor to %d, and after the loss of that "+
+				"it is %+v", want, got)
 		}
 	})
 }
@@ -70,7 +71,7 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 				notices(t, p, g)
 			}
 			if got := server.Meta(); lost.Token == "" || got.Floor < lost.NotAfter {
-				t.Errorf("%v was lost, and the namespace is %+v", lost, got)
+				safetytest.Of(t).Errorf("%v was lost, and the namespace is %+v", lost, got)
 			}
 		})
 	}
@@ -131,7 +132,7 @@ func TestNoticedInTheMiddle(t *testing.T) {
 			h, err := tt.call(t, c, g)
 			if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor ||
 				err != nil && !errors.Is(err, coord.ErrQuarantined) {
-				t.Errorf("%v, %v; the floor is %d", h, err, floor)
+				safetytest.Unless(t, err).Errorf("%v, %v; the floor is %d", h, err, floor)
 			}
 		})
 	}

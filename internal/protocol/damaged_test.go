@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestDamagedSlotOfAnIdentity: what belongs to the slot that an identity had last is damaged.
@@ -35,7 +36,7 @@ func TestDamagedSlotOfAnIdentity(t *testing.T) {
 		req.Identity = "host"
 		req.OpenBy = req.Now + 100_000
 		if h := mustAcquire(t, c, req); h.WorkerID == g.WorkerID {
-			t.Errorf("granted was %v; want another worker ID", h)
+			safetytest.Of(t).Errorf("granted was %v; want another worker ID", h)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 const sixHours = 6 * time.Hour
@@ -58,8 +59,8 @@ func (d *declared) wantFloor(what string, least int64) {
 	d.Helper()
 	if m := d.server.Meta(); m.Floor < least || m.Loss.Floor < least ||
 		m.MaxHorizon != sixHours.Milliseconds() {
-		d.Errorf("%s: floor %d, of the loss %d, and windows of up to %d ms; want at least %d", what,
-			m.Floor, m.Loss.Floor, m.MaxHorizon, least)
+		safetytest.Of(d).Errorf("%s: floor %d, of the loss %d, and windows of up to %d ms; want at "+
+			"least %d", what, m.Floor, m.Loss.Floor, m.MaxHorizon, least)
 	}
 }
 

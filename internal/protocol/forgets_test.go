@@ -8,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // forgetting is a process of a back end that may lose all that it has.
@@ -42,7 +43,7 @@ func TestForgets(t *testing.T) {
 		"made, and nothing was granted": {(*forgetting).makes, true, false},
 		"made and granted": {func(f *forgetting) {
 			if g := mustAcquire(f, f.Coordinator, wants("t")); g.NotBefore < wants("").Now+limit-1 {
-				f.Fatal(g)
+				safetytest.Of(f).Fatal(g)
 			}
 		}, false, true},
 		"a holder has shown what was forgotten": {func(f *forgetting) {
@@ -56,11 +57,12 @@ func TestForgets(t *testing.T) {
 			floor := f.server.Meta().Floor
 			time.Sleep(time.Second)
 			if _, err := holder.Renew(f.Context(), g, g.NotAfter+1); err == nil {
-				f.Fatal("a holder does not notice that its grant was forgotten")
+				safetytest.Of(f).Fatal("a holder does not notice that its grant was forgotten")
 			}
 			highest := floor + (time.Second + protocol.Allowance(0, 0)).Milliseconds()
 			if m := f.server.Meta(); m.Born() || m.Floor < floor || m.Floor > highest {
-				f.Errorf("what a holder has shown is on record as %+v; the floor was %d", m, floor)
+				safetytest.Of(f).Errorf("what a holder has shown is on record as %+v; the floor was %d", m,
+					floor)
 			}
 		}, true, true},
 	} {
@@ -77,7 +79,7 @@ func TestForgets(t *testing.T) {
 				}
 				if got := server.Meta(); (got.Floor > 0) != tt.floor || got.Floor == 0 &&
 					got.Loss != (protocol.Loss{}) {
-					t.Errorf("the namespace is %+v", got)
+					safetytest.Of(t).Errorf("the namespace is %+v", got)
 				}
 			})
 		}
@@ -94,7 +96,8 @@ func TestForgetsByWhoseClock(t *testing.T) {
 		own.by = 2 * time.Second
 		if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, coord.ErrClockSkew) ||
 			server.Meta().Nonce != "" {
-			t.Errorf("with a clock that is ahead: %v, %v, %+v", g, err, server.Meta())
+			safetytest.Unless(t, err).Errorf("with a clock that is ahead: %v, %v, %+v", g, err,
+				server.Meta())
 		}
 		own.by = time.Second
 		if err := c.Init(t.Context(), space); err != nil {

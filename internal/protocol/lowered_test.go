@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // losses are ways to lose what is stored.
@@ -51,7 +52,7 @@ func TestLoweredFloorStaysLowered(t *testing.T) {
 			case got.Floor > now+200_000:
 				t.Errorf("the floor was lowered from %d, and is %d ms ahead after a loss", high, got.Floor-now)
 			case got.Floor < g.NotAfter:
-				t.Errorf("the floor is %d, and %v was lost", got.Floor, g)
+				safetytest.Of(t).Errorf("the floor is %d, and %v was lost", got.Floor, g)
 			}
 		})
 	}

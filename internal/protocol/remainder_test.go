@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 	"github.com/unalike-id/unalike/internal/remainder"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestRemainder: what the error of a lost grant allows. Every case but the first breaks one of the
@@ -105,10 +106,11 @@ func TestRemainder(t *testing.T) {
 			case !errors.Is(err, coord.ErrLeaseLost):
 				t.Error(err)
 			case allowed != tt.allowed:
-				t.Errorf("a remainder is allowed: %t; want %t: %v", allowed, tt.allowed, err)
+				safetytest.Of(t).Errorf("a remainder is allowed: %t; want %t: %v", allowed, tt.allowed, err)
 			case allowed && (rest.After != 0 || rest.Until != server.Meta().Floor ||
 				!remainder.Usable(err, g.NotBefore, g.NotAfter)):
-				t.Errorf("the remainder is %+v, the window %v, and the floor %d", rest, g, server.Meta().Floor)
+				safetytest.Of(t).Errorf("the remainder is %+v, the window %v, and the floor %d", rest, g,
+					server.Meta().Floor)
 			}
 		})
 	}

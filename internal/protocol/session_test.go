@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestResumedLeaseLastsAsLongAsAsked: a grant without its handle does not say how long its
@@ -131,7 +132,8 @@ func TestGrantAloneInAnotherLineage(t *testing.T) {
 			g.Handle = nil
 			r, err := process(t, server).Resume(t.Context(), g, "new", lost.NotAfter+1)
 			if floor := server.Meta().Floor; floor <= lost.NotAfter || err == nil && r.NotBefore < floor {
-				t.Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err, floor)
+				safetytest.Of(t).Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err,
+					floor)
 			}
 		})
 	}

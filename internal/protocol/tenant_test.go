@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // idleStore opens sessions that do nothing but end.
@@ -96,7 +98,7 @@ func TestNothingIsKept(t *testing.T) {
 				use(t, c)
 				synctest.Wait()
 				if n := c.held(); n != 0 || st.open != 0 {
-					t.Errorf("%d tenants and %d sessions are kept", n, st.open)
+					safetytest.Of(t).Errorf("%d tenants and %d sessions are kept", n, st.open)
 				}
 			})
 		})

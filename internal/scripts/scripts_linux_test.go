@@ -41,17 +41,19 @@ func run(t *testing.T, path string, args ...string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestSummary: the table has every step that ran, and the exit code is the command's.
+// TestSummary: the table has every step that ran, and the exit code is the command's. After it come
+// the flaky tests.
 func TestSummary(t *testing.T) {
 	out, code := script(t, "summary", "bash", "-ec",
 		"scripts/step first true; scripts/summary scripts/step second true; scripts/step third sh -c "+
-			"'exit 7' || code=7; scripts/step fourth sh -c 'exit 77'; exit $code")
+			"'exit 7' || code=7; scripts/step fourth sh -c 'exit 77'; "+
+			`printf 'FLAKY\tcore\tTestA\n' >>"$UNALIKE_STEPS"; exit $code`)
 	_, table, found := strings.Cut(out, "\n== all steps\n")
 	if code != 7 || !found {
 		t.Fatalf("exit code %d, want 7; printed\n%s", code, out)
 	}
 	want := regexp.MustCompile(`^ +\d+ s  ok +first\n +\d+ s  ok +second\n +\d+ s  FAILED +third\n ` +
-		`+\d+ s  not run +fourth\n +\d+ s  FAILED +all\n$`)
+		`+\d+ s  not run +fourth\n +\d+ s  FAILED +all\nFLAKY\tcore\tTestA\n$`)
 	if !want.MatchString(table) {
 		t.Errorf("the table is\n%s\nwant %v", table, want)
 	}

@@ -1,22 +1,24 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
-// unsteadyMost is how many tests may have failed because other tests kept the machine busy.
-const unsteadyMost = 3
+// mostForgiven is how many failures of one run are forgiven at most.
+const mostForgiven = 3
 
-// final is what a test says that must never happen, however busy the machine is: a fault of the
-// program, a number that comes again, or a window that overlaps with another.
-var final = regexp.MustCompile(`(?i)DATA RACE|panic:|fatal error:|left goroutines|goroutines ` +
-	`before|duplicate|twice|equal IDs|out of order|is not above|` +
-	`(is|from) -?\d+, after -?\d+|overlap|below the floor|(was|were|and [^;]*) granted|granted ` +
-	`(was|after)|bridges the gap|took back`)
+// final matches the output of a failure that is never forgiven: a violation, and what Go itself
+// prints about a fault of the program.
+var final = regexp.MustCompile(`DATA RACE|panic:|fatal error:|` +
+	regexp.QuoteMeta(safetytest.Marker))
 
 // failure is a test that failed.
 type failure struct {
@@ -24,21 +26,59 @@ type failure struct {
 	final     bool // running it again changes nothing
 }
 
-// unsteady reports whether all that failed may have failed because the machine was busy: a few
-// tests, whose packages ended as they should, and which say nothing that must never happen.
-func (r *results) unsteady() bool {
-	return len(r.failed) > 0 && len(r.failed) <= unsteadyMost && !r.broken && len(r.running) == 0 &&
+// forgivable reports whether the machine may have been too busy for all tests that failed: they
+// are few, their packages ended as they should, and none of the failures is final.
+func (r *results) forgivable() bool {
+	return len(r.failed) > 0 && len(r.failed) <= mostForgiven && !r.broken && len(r.running) == 0 &&
 		!slices.ContainsFunc(r.failed, func(f failure) bool { return f.final })
 }
 
-// again runs each package of which a test failed once more, with the machine to itself, and returns
-// whether they pass then. It is the whole package, so that what the failure kept from being looked
-// at is looked at, as goroutines that are left. What it says of the tests ends the report: they are
-// to be mended all the same.
-func (r *results) again(args []string, test func(args []string, r *results) error,
-	out io.Writer,
-) bool {
-	all, passes := true, map[string]bool{}
+// retry runs the packages with failed tests again and lists the flaky tests. It returns exit code
+// 0 if all failed tests are flaky.
+func (r *results) retry(args []string, test func(args []string, r *results) error, out io.Writer,
+	steps string,
+) (int, error) {
+	flaky := r.again(args, test)
+	for _, f := range r.failed {
+		if !slices.Contains(flaky, f) {
+			_, _ = fmt.Fprintf(out, "%s %s: it or its package fails alone, too\n", short(f.pkg), f.test)
+		}
+	}
+	var list strings.Builder
+	for _, f := range flaky {
+		fmt.Fprintf(&list, "FLAKY\t%s\t%s\n", short(f.pkg), f.test)
+	}
+	if list.Len() > 0 {
+		_, _ = fmt.Fprintf(out, "WARNING: these tests failed beside other packages, and pass when their "+
+			"package runs alone; fix them:\n%s", &list)
+	}
+	code := 0
+	if len(flaky) < len(r.failed) {
+		code = 1
+	}
+	return code, appendTo(steps, list.String())
+}
+
+// appendTo appends text to a file, if there is a path.
+func appendTo(path, text string) error {
+	if path == "" || text == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// again runs each package with a failed test once more, with the machine to itself, and returns
+// the failed tests of those packages that pass then. It runs the whole package, because the failure
+// may have kept a later check from running, such as the one for goroutines that are left behind.
+func (r *results) again(args []string,
+	test func(args []string, r *results) error,
+) (flaky []failure) {
+	passes := map[string]bool{}
 	for _, f := range r.failed {
 		if _, ran := passes[f.pkg]; !ran {
 			rerun := newResults()
@@ -47,14 +87,11 @@ func (r *results) again(args []string, test func(args []string, r *results) erro
 				return rerun.skips[f.name()]
 			})
 		}
-		verdict := "WARNING, unsteady: it failed beside other packages, and passes in its own " +
-			"alone. Mend it"
-		if !passes[f.pkg] {
-			all, verdict = false, "it or its package fails alone, too"
+		if passes[f.pkg] {
+			flaky = append(flaky, f)
 		}
-		_, _ = fmt.Fprintf(out, "%s %s: %s\n", short(f.pkg), f.test, verdict)
 	}
-	return all
+	return flaky
 }
 
 func (f failure) name() string { return f.pkg + " " + f.test }

@@ -6,8 +6,9 @@
 //	go run ./internal/testrun [-rule FILE] [-C FOLDER] -- ARGUMENTS OF GO TEST
 //
 // If up to three tests fail, their packages run again, each alone: a machine that is busy with
-// others fails nothing, and what is unsteady is warned about. A data race or a duplicate is final,
-// and so is a package that does not end as it should.
+// others fails nothing. The last lines list each test that passes then, as "FLAKY", package and
+// test with tabs between them. Such a test has a mistake, too. A data race, a panic, a violation
+// that package safetytest reports, and a package that does not end as it should are never forgiven.
 //
 // The exit code is that of go test, unless what failed passes alone. With -rule, tests over 5 s
 // that are not in the file, and packages over 30 s, are warned about; a slow machine fails nothing.

@@ -19,15 +19,16 @@ import (
 const silence = 20 * time.Second
 
 func main() {
-	code, err := run(os.Args[1:], os.Stdout)
+	code, err := run(os.Args[1:], os.Stdout, os.Getenv("UNALIKE_STEPS"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 	}
 	os.Exit(code)
 }
 
-// run runs go test and reports to out. It returns the exit code.
-func run(args []string, out io.Writer) (int, error) {
+// run runs go test and reports to out. It returns the exit code. Steps is the file in which
+// scripts/summary collects the results of all steps, flaky tests among them; empty: there is none.
+func run(args []string, out io.Writer, steps string) (int, error) {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	rule := flags.String("rule", "", "warn of what is slow and not in this `file`")
 	folder := flags.String("C", ".", "run go test in this `folder`")
@@ -47,8 +48,8 @@ func run(args []string, out io.Writer) (int, error) {
 	r.summary(out, reasons)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		// Any other code is that of a run which did not end.
-		if exit.ExitCode() == 1 && ctx.Err() == nil && r.unsteady() && r.again(flags.Args(), test, out) {
-			return 0, nil
+		if exit.ExitCode() == 1 && ctx.Err() == nil && r.forgivable() {
+			return r.retry(flags.Args(), test, out, steps)
 		}
 		return max(1, exit.ExitCode()), nil
 	}

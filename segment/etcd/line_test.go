@@ -9,6 +9,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // wantEmptyLine checks that no place is left in the line of a tag.
@@ -48,7 +50,7 @@ func TestLine(t *testing.T) {
 					return
 				}
 				if _, twice := firsts.LoadOrStore(r.First, true); twice {
-					t.Errorf("%d was given out twice", r.First)
+					safetytest.Of(t).Errorf("%d was given out twice", r.First)
 				}
 				for took, old := int64(time.Since(asked)), longest.Load(); took > old; {
 					longest.CompareAndSwap(old, took)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
@@ -55,7 +56,7 @@ func checkSettings(s server) {
 		}
 		_ = own.Close()
 		if n := s.Next(tag); n != first+20 {
-			s.Errorf("max_id is %d when the session has ended; want %d", n, first+20)
+			safetytest.Of(s).Errorf("max_id is %d when the session has ended; want %d", n, first+20)
 		}
 		if s.Failed() {
 			s.Fatalf("with %s", params)
@@ -79,7 +80,7 @@ func checkLeft(s server) {
 		first := s.Next("a")
 		r, err := st.Take(s.Within(), "a", 10)
 		if n := s.Next("a"); err == nil && (r.First != first || n != first+10) {
-			s.Errorf("Take after %s: %v; max_id went from %d to %d", left, r, first, n)
+			safetytest.Of(s).Errorf("Take after %s: %v; max_id went from %d to %d", left, r, first, n)
 		}
 	}
 	s.WantTake(st, "a", s.Next("a"))
@@ -154,7 +155,8 @@ func checkTrigger(s server) {
 		after := s.Next("a")
 		if err == nil && (r.Len() != 10 || r.First < before || r.Last >= after) ||
 			err != nil && !strings.Contains(trigger, "max_id") {
-			s.Errorf("with %s: %v, %v; max_id went from %d to %d", trigger, r, err, before, after)
+			safetytest.Of(s).Errorf("with %s: %v, %v; max_id went from %d to %d", trigger, r, err, before,
+				after)
 		}
 		s.Do("DROP TRIGGER moved")
 	}
@@ -177,7 +179,7 @@ func checkOrphans(s server) {
 	for range 5 {
 		ctx, cancel := context.WithTimeout(s.Context(), 100*time.Millisecond)
 		if r, err := st.Take(ctx, "a", 10); err == nil {
-			s.Errorf("of a row that is locked came %v", r)
+			safetytest.Of(s).Errorf("of a row that is locked came %v", r)
 		}
 		cancel()
 	}
@@ -193,7 +195,8 @@ func checkOrphans(s server) {
 	}
 	streamtest.Eventually(s, "none waits", func() bool { return waiting() == 0 })
 	if r, err := st.Take(s.Within(), "a", 10); err != nil || r.First > 1+2*10 {
-		s.Errorf("%v, %v; attempts that were given up have taken what is before it", r, err)
+		safetytest.Unless(s, err).Errorf("%v, %v; attempts that were given up have taken what is "+
+			"before it", r, err)
 	}
 }
 

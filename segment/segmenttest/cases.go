@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -50,7 +51,7 @@ func checkConcurrent(s store) {
 	next := int64(1)
 	for _, r := range all {
 		if r.First != next {
-			s.Fatalf("after %d comes the range %v", next-1, r)
+			safetytest.Of(s).Fatalf("after %d comes the range %v", next-1, r)
 		}
 		next = r.Last + 1
 	}
@@ -63,7 +64,7 @@ func checkUnknown(s store) {
 	s.wantAll(s.within(), segment.ErrUnknownTag)
 	s.wantErr("SetStep", s.SetStep(s.within(), s.tag, 5), segment.ErrUnknownTag)
 	if done, _ := s.GiveBack(s.within(), s.tag, segment.Range{First: 1, Last: 5}); done {
-		s.Error("GiveBack to a tag that is not there was done")
+		safetytest.Of(s).Error("GiveBack to a tag that is not there was done")
 	}
 }
 
@@ -90,7 +91,8 @@ func (s store) wantBack(first, last int64, want bool) {
 	s.Helper()
 	done, err := s.GiveBack(s.within(), s.tag, segment.Range{First: first, Last: last})
 	if done != want || err != nil {
-		s.Errorf("GiveBack of %d to %d: %v, %v; want %v", first, last, done, err, want)
+		safetytest.Unless(s, err).Errorf("GiveBack of %d to %d: %v, %v; want %v", first, last, done, err,
+			want)
 	}
 }
 
@@ -132,7 +134,7 @@ func checkTags(s store) {
 		got.Description = want.Description // Tag may not know it
 		for _, t := range []segment.Tag{got, listed[name]} {
 			if t.Updated = want.Updated; t != want {
-				s.Errorf("of %q there is %+v; want %+v", name, t, want)
+				safetytest.Of(s).Errorf("of %q there is %+v; want %+v", name, t, want)
 			}
 		}
 	}
@@ -164,7 +166,7 @@ func checkExhausted(s store) {
 	for _, step := range []int64{0, 1, 10} {
 		r, err := s.Take(s.within(), s.tag, step)
 		if s.wantErr("Take at the end", err, segment.ErrExhausted); err == nil {
-			s.Errorf("it gave %v", r)
+			safetytest.Of(s).Errorf("it gave %v", r)
 		}
 	}
 	s.wantBack(last, last, true)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -96,7 +97,8 @@ func (s store) wantTake(step, first, last int64) {
 	s.Helper()
 	r, err := s.Take(s.within(), s.tag, step)
 	if err != nil || r != (segment.Range{First: first, Last: last}) {
-		s.Errorf("Take(%q, %d) = %v, %v; want %d to %d", s.tag, step, r, err, first, last)
+		safetytest.Unless(s, err).Errorf("Take(%q, %d) = %v, %v; want %d to %d", s.tag, step, r, err,
+			first, last)
 	}
 }
 

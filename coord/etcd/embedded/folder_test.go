@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/filelock"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // TestFolderDeleted: the folder is deleted under a process that runs the server and
@@ -33,13 +34,13 @@ func TestFolderDeleted(t *testing.T) {
 		return address(c) != old && address(c) == address(newcomer)
 	})
 	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
-		t.Errorf("renewed to %v after its window %v was lost", r, g)
+		safetytest.Of(t).Errorf("renewed to %v after its window %v was lost", r, g)
 	}
 	req := request(2)
 	floor := req.Now + req.Scale.TicksDown((etcd.MaxHorizon - callTime).Microseconds())
 	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) &&
 		(err != nil || n.NotBefore < floor) {
-		t.Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
+		safetytest.Unless(t, err).Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestMarkLost(t *testing.T) {
 			eventually(t, "somebody serves the folder", func() bool { return address(joined) != "" })
 			if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 ||
 				slots[0].NotAfter != g.NotAfter {
-				t.Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
+				safetytest.Unless(t, err).Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
 			}
 			// Nobody else is there who could take over: New says the same.
 			if err := errors.Join(joined.Close(), tt.lose(f, m)); err != nil {
@@ -232,7 +233,7 @@ func TestStalePost(t *testing.T) {
 	lock.Unlock()
 	c := openFolder(t, dir, "n")
 	if address(c) == address(foreign) {
-		t.Error("joined the server of another folder")
+		safetytest.Of(t).Error("joined the server of another folder")
 	}
 	// A client that does have the wrong address is not let in.
 	foreign.secret.set(m.Folder)

@@ -1,6 +1,10 @@
 package embedded
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
+)
 
 // TestClose: the host closes in good order, here and in a process of its own, and
 // those who joined take over.
@@ -36,7 +40,7 @@ func TestClose(t *testing.T) {
 		r, err := staying.Renew(within(t), g, g.NotAfter+1000)
 		if err == nil && (r.Generation != g.Generation || r.NotAfter != g.NotAfter+1000 ||
 			r.NotBefore != g.NotBefore) {
-			t.Errorf("renewed to %v; want more of %v", r, g)
+			safetytest.Of(t).Errorf("renewed to %v; want more of %v", r, g)
 		}
 		return err == nil
 	})

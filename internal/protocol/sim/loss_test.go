@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // backup is what was stored at one moment.
@@ -232,7 +233,8 @@ func (w *world) witnessed(p *process, deleted bool) {
 	}
 	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown &&
 		p.observe().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
-		w.tb.Errorf("process %d has seen write %d and does not notice that it is lost", p.id, saw)
+		safetytest.Of(w.tb).Errorf("process %d has seen write %d and does not notice that it is lost",
+			p.id, saw)
 	}
 	w.declareLoss(true) // a request by the wrong clock may be under way all the same
 }

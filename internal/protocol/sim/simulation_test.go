@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -34,8 +35,8 @@ func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
 	defer l.mu.Unlock()
 	for _, s := range l.spans[worker] {
 		if from < s.to && s.from < to {
-			w.tb.Errorf("worker ID %d: actor %d stamps (%d, %d], of which actor %d has stamped (%d, %d]",
-				worker, by, from, to, s.by, s.from, s.to)
+			safetytest.Of(w.tb).Errorf("worker ID %d: actor %d stamps (%d, %d], of which actor %d has "+
+				"stamped (%d, %d]", worker, by, from, to, s.by, s.from, s.to)
 		}
 	}
 	l.spans[worker] = append(l.spans[worker], stamped{from, to, by})

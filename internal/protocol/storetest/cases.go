@@ -5,6 +5,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 func nothing(r *rig) {
@@ -32,10 +33,10 @@ func made(r *rig) {
 	}
 	if second.Made || second.Meta.Record != first.Meta.Record ||
 		second.Meta.Version != first.Meta.Version {
-		r.Errorf("the second survey: %+v, after %+v", second, first)
+		safetytest.Of(r).Errorf("the second survey: %+v, after %+v", second, first)
 	}
 	if first.Ticket > 0 && second.Ticket == first.Ticket {
-		r.Errorf("both surveys have ticket %d", first.Ticket)
+		safetytest.Of(r).Errorf("both surveys have ticket %d", first.Ticket)
 	}
 }
 
@@ -78,8 +79,8 @@ func shared(r *rig) {
 		ask.Share = c.share
 		if sv := r.open("e").survey(ask); !slices.Equal(sv.Owned, c.want) ||
 			len(sv.Holders) != len(c.want) {
-			r.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share, sv.Owned,
-				len(sv.Holders), c.want)
+			r.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share,
+				sv.Owned, len(sv.Holders), c.want)
 		}
 	}
 }
@@ -127,7 +128,7 @@ func numbered(r *rig) {
 		r.Helper()
 		if p.Number != 0 && (p.Number < last.Number || p.Wrote && p.Number == last.Number) ||
 			p.Lineage != "" && p.Lineage != last.Lineage {
-			r.Errorf("%s: %+v follows %+v", what, p, last)
+			safetytest.Of(r).Errorf("%s: %+v follows %+v", what, p, last)
 		}
 		last.Number = max(last.Number, p.Number)
 	}
@@ -138,8 +139,8 @@ func numbered(r *rig) {
 		follows("a commit", out.Position)
 		if before := v.Slot; !out.Done || before.There() && (out.Now.Slot.Version <= before.Version ||
 			out.Now.Slot.Made != before.Made && before.Made != protocol.MadeUnknown) {
-			r.Errorf("version %d made in %d follows version %d made in %d", out.Now.Slot.Version,
-				out.Now.Slot.Made, before.Version, before.Made)
+			safetytest.Of(r).Errorf("version %d made in %d follows version %d made in %d",
+				out.Now.Slot.Version, out.Now.Slot.Made, before.Version, before.Made)
 		}
 		follows("a look", s.look(3, "a").Position)
 		follows("a survey", s.find().Position)
@@ -157,7 +158,7 @@ func stale(r *rig) {
 	now := op.done(protocol.Change{Before: &protocol.View{Meta: before}, Meta: &meta})
 	if now.Meta.Record != meta || now.Meta.Version <= before.Version ||
 		op.survey(protocol.Ask{}).Meta.Record != meta {
-		r.Errorf("the namespace's record is %+v, want %+v", now.Meta, meta)
+		safetytest.Of(r).Errorf("the namespace's record is %+v, want %+v", now.Meta, meta)
 	}
 	next := meta
 	next.Floor++
@@ -180,8 +181,8 @@ func stale(r *rig) {
 func (r *rig) lapsed(out protocol.Outcome, meta protocol.Meta) {
 	r.Helper()
 	if !out.Done || !out.Lapsed || out.Now.Kept || out.Now.Meta.Record != meta {
-		r.Errorf("Done %t, Lapsed %t, and the namespace's record is %+v; want that it is done and %+v",
-			out.Done, out.Lapsed, out.Now.Meta, meta)
+		safetytest.Of(r).Errorf("Done %t, Lapsed %t, and the namespace's record is %+v; want that it "+
+			"is done and %+v", out.Done, out.Lapsed, out.Now.Meta, meta)
 	}
 }
 
@@ -250,7 +251,7 @@ func renewed(r *rig) {
 	now := s.done(change)
 	s.held(now)
 	if now.Slot.Record != *change.Slot {
-		r.Errorf("stored is %+v, want %+v", now.Slot.Record, *change.Slot)
+		safetytest.Of(r).Errorf("stored is %+v, want %+v", now.Slot.Record, *change.Slot)
 	}
 	// The program was started again, and the mark of its first session still stands.
 	again := r.open("a")
@@ -271,7 +272,7 @@ func resumed(r *rig) {
 	s = r.open("b")
 	s.held(s.done(resume(s)))
 	if sv := r.open("a").survey(protocol.Ask{Token: "a"}); sv.Worker != -1 {
-		r.Errorf("the token that was replaced leads to %d", sv.Worker)
+		safetytest.Of(r).Errorf("the token that was replaced leads to %d", sv.Worker)
 	}
 	r.open("a").refused(releaseOf(v), anything)
 }
@@ -281,13 +282,13 @@ func freed(r *rig) {
 	release := releaseOf(v)
 	now, slot := s.done(release), *release.Slot
 	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
-		r.Errorf("after a release: %+v", now)
+		safetytest.Of(r).Errorf("after a release: %+v", now)
 	}
 	other := r.open("b")
 	sv := other.find()
 	if len(sv.Owned)+len(sv.Holders) > 0 || s.find().Worker != -1 ||
 		s.find().Last != 3 {
-		r.Errorf("after a release, a survey shows %+v", sv)
+		safetytest.Of(r).Errorf("after a release, a survey shows %+v", sv)
 	}
 	other.held(other.done(r.grantTo(r.request("b"), sv.Meta, other.look(3, "b").Slot, 3)))
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"fmt"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // cycle grants a worker ID to an identity, and gives it back.
@@ -58,8 +60,9 @@ func bounded(r *rig) {
 		r.cycle(i%few, fmt.Sprint("orders-", i))
 	}
 	if n := r.Count(r); n > most {
-		r.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d "+
-			"are allowed", cycles, few, n, most)
+		safetytest.Of(r).Errorf(
+			"%d cycles with new identities on %d worker IDs have left %d behind; at most %d are allowed",
+			cycles, few, n, most)
 	}
 	for i := cycles - few - 1; i < cycles; i++ {
 		want := i % few

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // retire retires a worker ID.
@@ -20,7 +21,7 @@ func (r *rig) retire(worker int) {
 		Before: v, Slot: &slot,
 		Owner: protocol.OwnerForever,
 	}); !now.Owned || now.Slot.Record != slot {
-		r.Errorf("a retired worker ID: %+v", now)
+		safetytest.Of(r).Errorf("a retired worker ID: %+v", now)
 	}
 }
 
@@ -34,7 +35,7 @@ func retired(r *rig) {
 	}
 	sv := r.open("b").find()
 	if !slices.Equal(sv.Owned, []int{3, 6}) || sv.Retired+len(sv.Holders) != 2 {
-		r.Errorf("a survey with two that are retired: %+v", sv)
+		safetytest.Of(r).Errorf("a survey with two that are retired: %+v", sv)
 	}
 	for _, l := range s.Leases(r.Context(), sv.Holders) {
 		if !l.Retired {
@@ -125,7 +126,7 @@ func lapsed(r *rig) {
 	// Who holds the grant does not know yet.
 	if out := s.commit(s.renewalOf(v)); out.Done != out.Lapsed || !out.Done &&
 		out.Conflict != protocol.ConflictSlot {
-		r.Errorf("a renewal after the lease has ended: %+v", out)
+		safetytest.Of(r).Errorf("a renewal after the lease has ended: %+v", out)
 	}
 	now := s.look(3, "a")
 	if now.Owned || s.Holds(now) {
@@ -221,7 +222,8 @@ func over(r *rig) {
 	next := r.open("a")
 	now := next.look(3, "a")
 	if now.Slot.Record != v.Slot.Record {
-		r.Errorf("a session was ended, and the slot is %+v; it was %+v", now.Slot.Record, v.Slot.Record)
+		safetytest.Of(r).Errorf("a session was ended, and the slot is %+v; it was %+v", now.Slot.Record,
+			v.Slot.Record)
 	}
 	next.held(next.renew(now))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
 // Harness is a store over a namespace that does not exist yet.
@@ -195,12 +196,13 @@ func (s session) refused(c protocol.Change, want protocol.Conflict) {
 	id := max(c.Worker(), 0)
 	before := s.look(id, c.Token)
 	if out := s.commit(c); out.Done || want != anything && out.Conflict != want {
-		s.Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict, want)
+		safetytest.Of(s).Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict,
+			want)
 	}
 	after := s.look(id, c.Token)
 	if after.Slot.Record != before.Slot.Record || after.Meta.Record != before.Meta.Record ||
 		after.Owned != before.Owned {
-		s.Errorf("a change that was refused has changed %+v to %+v", before, after)
+		safetytest.Of(s).Errorf("a change that was refused has changed %+v to %+v", before, after)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -36,10 +37,10 @@ func moved(d *Database) {
 	_, err := s.Take(d.Within(), "moved", 10)
 	var changed *segment.StoreChangedError
 	if !errors.As(err, &changed) || changed.Was != "elsewhere" || changed.Here == "" {
-		d.Fatalf("Take on another server: %v", err)
+		safetytest.Unless(d, err).Fatalf("Take on another server: %v", err)
 	}
 	if done, _ := s.GiveBack(d.Within(), "moved", segment.Range{}); done {
-		d.Error("something was given back on another server")
+		safetytest.Of(d).Error("something was given back on another server")
 	}
 	d.advance("moved", 1000)
 	d.WantTake(s, "moved", 1000)
@@ -105,7 +106,7 @@ func setBack(d *Database) {
 		d.WantErr("New", err, segment.ErrWentBack, "")
 	}
 	if n := d.Next("back"); n > 70 { // of two that tried at the same moment, one is put back
-		d.Errorf("max_id is %d; want 60, or 70, as nothing was taken", n)
+		safetytest.Of(d).Errorf("max_id is %d; want 60, or 70, as nothing was taken", n)
 	}
 	low.wantAbove(d, 5000)
 }
@@ -133,7 +134,7 @@ func (r *taker) next() error {
 	r.Helper()
 	n, err := r.Next()
 	if err == nil && n <= r.last {
-		r.Fatalf("after %d came %d", r.last, n)
+		safetytest.Unless(r, err).Fatalf("after %d came %d", r.last, n)
 	}
 	r.last = max(r.last, n)
 	return err
@@ -164,6 +165,6 @@ func (r *taker) wantAbove(d *Database, to int64) {
 	d.advance(r.Tag(), to)
 	streamtest.Eventually(r, "it goes on", func() bool { return r.next() == nil })
 	if r.last < to {
-		r.Errorf("it goes on with %d", r.last)
+		safetytest.Of(r).Errorf("it goes on with %d", r.last)
 	}
 }

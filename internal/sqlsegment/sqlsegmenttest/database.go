@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/segment"
@@ -87,7 +88,8 @@ func (d *Database) WantTake(s segment.Store, tag string, first int64) {
 	d.Helper()
 	r, err := s.Take(d.Within(), tag, 10)
 	if err != nil || r != (segment.Range{First: first, Last: first + 9}) {
-		d.Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err, first)
+		safetytest.Unless(d, err).Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err,
+			first)
 	}
 }
 
@@ -96,7 +98,7 @@ func (d *Database) WantBack(s segment.Store, tag string, first, last int64) {
 	d.Helper()
 	done, err := s.GiveBack(d.Within(), tag, segment.Range{First: first, Last: last})
 	if !done || err != nil {
-		d.Errorf("GiveBack(%q) of %d to %d: %v, %v", tag, first, last, done, err)
+		safetytest.Unless(d, err).Errorf("GiveBack(%q) of %d to %d: %v, %v", tag, first, last, done, err)
 	}
 }
 
@@ -105,7 +107,7 @@ func (d *Database) WantRefused(s segment.Store, tag string, want error, says str
 	d.Helper()
 	r, err := s.Take(d.Within(), tag, 10)
 	if err == nil {
-		d.Errorf("Take(%q, 10) = %v", tag, r)
+		safetytest.Of(d).Errorf("Take(%q, 10) = %v", tag, r)
 	}
 	d.WantErr("Take of "+tag, err, want, says)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -65,8 +66,8 @@ func held(d *Database, name string) {
 		d.Fatal(raiseErr)
 	}
 	if early {
-		d.Errorf("the floor was raised to %d while a statement that had read it was under way: %v",
-			floor, err)
+		safetytest.Of(d).Errorf("the floor was raised to %d while a statement that had read it was "+
+			"under way: %v", floor, err)
 	}
 	if err != nil && !errors.Is(err, coord.ErrQuarantined) {
 		d.Error(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -53,7 +54,7 @@ func (d *Database) wantQuarantined(what string, got coord.Grant, err error) {
 	d.Helper()
 	later := drivertest.TickNow() + sqlstore.MaxHorizon.Milliseconds()/2
 	if !errors.Is(err, coord.ErrQuarantined) && (err != nil || got.NotBefore < later) {
-		d.Errorf("%s: %v, %v; want %v", what, got, err, coord.ErrQuarantined)
+		safetytest.Unless(d, err).Errorf("%s: %v, %v; want %v", what, got, err, coord.ErrQuarantined)
 	}
 }
 
@@ -61,7 +62,7 @@ func (d *Database) wantQuarantined(what string, got coord.Grant, err error) {
 func (c Participant) wantLoss(want bool) {
 	c.Helper()
 	if n, err := c.Inspect(drivertest.Within(c)); err != nil || n.Lost.IsZero() == want {
-		c.Errorf("Inspect: %+v, %v; want a loss on record: %t", n, err, want)
+		safetytest.Unless(c, err).Errorf("Inspect: %+v, %v; want a loss on record: %t", n, err, want)
 	}
 }
 
@@ -79,14 +80,14 @@ func Missing(d *Database) {
 			d.Errorf("there are %d rows after those %q were deleted", n, which)
 		}
 		if r, err := c.renew(g); err == nil {
-			d.Errorf("Renew of %v, which may be lost: %v", g, r)
+			safetytest.Of(d).Errorf("Renew of %v, which may be lost: %v", g, r)
 		}
 	}
 	ns, _, g := d.granted()
 	d.Exec("DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
 	again := d.New(ns)
 	if r, err := again.renew(fresh(g)); err == nil {
-		d.Errorf("Renew of %v, whose row is gone: %v", g, r)
+		safetytest.Of(d).Errorf("Renew of %v, whose row is gone: %v", g, r)
 	}
 	again.wantLoss(true)
 	d.Exec("DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
@@ -128,11 +129,12 @@ func Edited(d *Database) {
 	d.Exec("UPDATE unalike_slots SET record = '{' WHERE namespace = '%s' AND worker = 0", ns)
 	if r, err := c.renew(g); !errors.Is(err, coord.ErrInvalid) ||
 		errors.Is(err, coord.ErrLeaseLost) {
-		d.Errorf("Renew of a damaged slot: %v, %v; want %v", r, err, coord.ErrInvalid)
+		safetytest.Unless(d, err).Errorf("Renew of a damaged slot: %v, %v; want %v", r, err,
+			coord.ErrInvalid)
 	}
 	if s := d.Text("SELECT record FROM unalike_slots WHERE namespace = '%s' AND worker = 0",
 		ns); s != "{" {
-		d.Errorf("the damaged slot was overwritten: %s", s)
+		safetytest.Of(d).Errorf("the damaged slot was overwritten: %s", s)
 	}
 }
 
@@ -158,7 +160,7 @@ func Dropped(d *Database) {
 		d.Exec("DROP %s", what)
 	}
 	if r, err := c.renew(g); err == nil {
-		d.Errorf("Renew of %v, whose tables are gone: %v", g, r)
+		safetytest.Of(d).Errorf("Renew of %v, whose tables are gone: %v", g, r)
 	}
 	r, err := c.acquire(1)
 	d.wantQuarantined("Acquire", r, err)
@@ -190,6 +192,7 @@ func Races(d *Database, trigger ...string) {
 	}
 	if slots, err := c.List(drivertest.Within(d)); err != nil || len(slots) != 1 ||
 		slots[0].Generation != 4 {
-		d.Errorf("List: %+v, %v; want the fourth generation of one slot", slots, err)
+		safetytest.Unless(d, err).Errorf("List: %+v, %v; want the fourth generation of one slot", slots,
+			err)
 	}
 }

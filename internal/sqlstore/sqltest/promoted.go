@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -54,7 +55,7 @@ func Promoted(d *Database, s Standby) {
 	r, err = stranger.renew(fresh(g))
 	d.wantQuarantined("Renew of a process that was started again", r, err)
 	if r, err := stranger.renew(fresh(lost)); err == nil && r.NotBefore < lost.NotAfter {
-		d.Errorf("Renew of a grant that the standby does not have: %v", r)
+		safetytest.Of(d).Errorf("Renew of a grant that the standby does not have: %v", r)
 	}
 	newcomer.wantLoss(true)
 }

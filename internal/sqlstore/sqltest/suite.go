@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -76,12 +77,12 @@ func Prefix(d *Database) {
 		c := at.New(place[0])
 		g := c.mustAcquire(1)
 		if g.Generation != 1 {
-			d.Errorf("in a new namespace, %v was granted", g)
+			safetytest.Of(d).Errorf("in a new namespace, %v was granted", g)
 		}
 	}
 	if n := d.Int("SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0",
 		ns); n != 1 {
-		d.Errorf("%d slots of namespace %s were written", n, ns)
+		safetytest.Of(d).Errorf("%d slots of namespace %s were written", n, ns)
 	}
 }
 
@@ -126,7 +127,8 @@ func Stored(d *Database) {
 	req.Token = newName()
 	other := drivertest.MustAcquire(d, c, req)
 	if other.WorkerID == g.WorkerID {
-		d.Errorf("%v was granted to the identity with a space more, which had %v before", other, g)
+		safetytest.Of(d).Errorf("%v was granted to the identity with a space more, which had %v before",
+			other, g)
 	}
 	if err := c.Retire(drivertest.Within(d), other.WorkerID); err != nil { // it is held
 		d.Fatal(err)

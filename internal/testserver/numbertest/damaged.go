@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -93,7 +94,8 @@ func (d Damage) mend(ctx context.Context, tb testing.TB, s Store) {
 		tb.Helper()
 		r, err := s.Take(ctx, tag, step)
 		if err != nil || r != (segment.Range{First: first, Last: last}) {
-			tb.Errorf("Take(%s, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
+			safetytest.Unless(tb, err).Errorf("Take(%s, %d) = %v, %v; want %d to %d", tag, step, r, err,
+				first, last)
 		}
 	}
 	_, negative := s.Take(ctx, "negative", 10)
@@ -110,7 +112,7 @@ func (d Damage) mend(ctx context.Context, tb testing.TB, s Store) {
 		}
 	}
 	if n := d.Read("negative"); n != -5 {
-		tb.Errorf("a negative number was made %d", n)
+		safetytest.Of(tb).Errorf("a negative number was made %d", n)
 	}
 	take("stepless", 3, 1, 3)
 	if err := errors.Join(s.Advance(ctx, "negative", 100), s.SetStep(ctx, "stepless", 7)); err != nil {

@@ -131,8 +131,8 @@ func awaits(tb testing.TB, c *goredis.Client, part string, command ...any) {
 		})
 }
 
-// Client returns a client of the server, as package coord/redis wants one, that is
-// closed with the test. It is not for servers with TLS.
+// Client returns a client of the server that is closed with the test. It is not for servers
+// with TLS.
 func (s *Server) Client(tb testing.TB) *goredis.Client {
 	tb.Helper()
 	return Connect(tb, s.Addr, s.opts.Password)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -27,7 +28,8 @@ func Slow(tb testing.TB, c coord.Coordinator, delay func(time.Duration)) {
 		Eventually(tb, "the window is extended", func() bool {
 			id, err := g.Next()
 			if err != nil || id <= last {
-				tb.Fatalf("with answers that are late by %v, after %d came %d, %v", by, last, id, err)
+				safetytest.Unless(tb, err).Fatalf("with answers that are late by %v, after %d came %d, %v", by,
+					last, id, err)
 			}
 			last = id
 			w := g.Health().Workers
