@@ -125,7 +125,7 @@ func TestSettings(t *testing.T) {
 		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY",
 		"&standard_conforming_strings=off&escape_string_warning=on",
 		"&bytea_output=escape", "&extra_float_digits=-5", "&intervalstyle=sql_standard",
-		"&default_transaction_read_only=on", "&client_encoding=LATIN1",
+		"&client_encoding=LATIN1",
 		"&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan",
 		"&transform_null_equals=on",
 	} {

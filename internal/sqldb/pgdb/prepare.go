@@ -2,11 +2,15 @@ package pgdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // warning is the key of what a connection keeps of a warning.
@@ -16,9 +20,14 @@ const warning = "unalike: warning"
 const probe = "unalike: was this pool prepared?"
 
 // Prepare sets what every pool needs: warnings are heard with which the server confirms a commit
-// that its standby may not have, text is UTF-8 whatever the database's encoding is, and an idle
-// connection is looked at rather than pinged, which would cost a round trip.
+// that its standby may not have, text is UTF-8 whatever the database's encoding is, an idle
+// connection is looked at rather than pinged, which would cost a round trip, and no connection
+// becomes older than [sqldb.MaxAge].
 func Prepare(c *pgxpool.Config) {
+	if !bounded(c) {
+		c.MaxConnLifetime = sqldb.MaxAge / 2
+		c.MaxConnLifetimeJitter = sqldb.MaxAge / 2
+	}
 	//mutant:pg-encoding
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	if c.ShouldPing == nil {
@@ -44,9 +53,36 @@ func Prepare(c *pgxpool.Config) {
 	}
 }
 
-// Prepared reports whether a pool was.
-func Prepared(pool *pgxpool.Pool) bool {
-	hear := pool.Config().ConnConfig.OnNotice
+// bounded reports whether the age of a pool's connections is bounded as it has to be.
+func bounded(c *pgxpool.Config) bool {
+	return c.MaxConnLifetime > 0 && c.MaxConnLifetime+c.MaxConnLifetimeJitter <= sqldb.MaxAge
+}
+
+// readOnlyDefault is the setting with which an operator makes a server read-only.
+const readOnlyDefault = "default_transaction_read_only"
+
+// check returns an error unless a pool was prepared and its sessions heed what an operator sets.
+func check(c *pgxpool.Config) error {
+	if !prepared(c) {
+		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its " +
+			"configuration before it is made")
+	}
+	if !bounded(c) {
+		return fmt.Errorf("MaxConnLifetime of the pool is %v, and up to %v longer at random; at most %v "+
+			"together is allowed; call postgres.Prepare after it is set", c.MaxConnLifetime,
+			c.MaxConnLifetimeJitter, sqldb.MaxAge)
+	}
+	params := c.ConnConfig.RuntimeParams
+	if _, set := params[readOnlyDefault]; set || strings.Contains(params["options"], readOnlyDefault) {
+		return errors.New("the pool sets " + readOnlyDefault + ", which hides that an operator has " +
+			"made the server read-only; leave it out")
+	}
+	return nil
+}
+
+// prepared reports whether a pool was.
+func prepared(c *pgxpool.Config) bool {
+	hear := c.ConnConfig.OnNotice
 	if hear == nil {
 		return false
 	}

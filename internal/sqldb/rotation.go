@@ -1,0 +1,166 @@
+package sqldb
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// MaxAge is the longest that a connection serves calls. The address of a server is resolved only
+// when a connection is opened, so this bounds how long a process goes on with a server after its
+// name has moved to another one. Connections are replaced at a random age from MaxAge/2 on, because
+// many processes may have connected together.
+const MaxAge = time.Minute
+
+// closeTime is how long [Rotation.Close] waits. A pool gives a connection that does not answer 15 s.
+const closeTime = time.Second
+
+// Pool is a pool of connections to one server.
+type Pool interface {
+	// Connect opens a connection and leaves it in the pool, which has none yet.
+	Connect(ctx context.Context) error
+	// Connections returns how many connections there are, those included that are being opened.
+	Connections() int
+	// Close closes the pool after the calls that use it. It may block until they have returned.
+	Close()
+}
+
+// Rotation holds a pool of connections and replaces it, before the connections in it are older than
+// [MaxAge], by one that has a connection already. If none can be opened, the old pool stays in use.
+// A Rotation is safe for concurrent use.
+type Rotation[P Pool] struct {
+	open func() (P, error)
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup // the attempt under way
+
+	mu      sync.Mutex
+	current *member[P]
+	attempt chan struct{} // closed when the attempt to open a successor has ended; nil: none is made
+	pause   time.Time     // no attempt begins before; monotonic
+}
+
+// member is a pool of a [Rotation].
+type member[P Pool] struct {
+	pool    P
+	due     time.Time // when it is to be replaced; monotonic
+	calls   int       // that use it
+	retired bool      // it is closed when no call uses it
+}
+
+// NewRotation returns a rotation of the pools that open makes. Open contacts nobody.
+func NewRotation[P Pool](open func() (P, error)) (*Rotation[P], error) {
+	pool, err := open()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rotation[P]{open: open, current: &member[P]{pool: pool, due: due()}}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r, nil
+}
+
+// due returns when a connection that is opened now is to be replaced.
+func due() time.Time { return lifetime.Now().Add(MaxAge/2 + rand.N(MaxAge/2)) }
+
+// Enter returns the pool for a call. If the pool is due, Enter first waits for its successor, for at
+// most half of the time that ctx leaves. The caller must call leave.
+func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
+	if attempt := r.renew(); attempt != nil {
+		wait := DialTime
+		if end, ok := ctx.Deadline(); ok {
+			wait = min(wait, lifetime.Until(end)/2)
+		}
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		select {
+		case <-attempt:
+		case <-ctx.Done():
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.current
+	m.calls++
+	return m.pool, func() { r.leave(m) }
+}
+
+// renew begins an attempt to replace the pool if it is due, and returns the attempt under way.
+func (r *Rotation[P]) renew() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := lifetime.Now()
+	switch {
+	case r.attempt != nil || r.life.Err() != nil:
+	case r.current.pool.Connections() == 0:
+		r.current.due = due() // of the connection that the call opens
+	case now.After(r.current.due) && now.After(r.pause): //mutant:sql-age
+		r.attempt = make(chan struct{})
+		r.work.Go(r.replace)
+	}
+	return r.attempt
+}
+
+// replace opens a successor of the pool, and retires the pool if that has succeeded.
+func (r *Rotation[P]) replace() {
+	next, err := r.successor()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.attempt)
+	r.attempt = nil
+	if err != nil { //mutant:sql-kept
+		r.pause = lifetime.Now().Add(MaxAge/12 + rand.N(MaxAge/12))
+		return
+	}
+	old := r.current
+	r.current = next
+	old.retired = true
+	old.closeUnused()
+}
+
+// successor opens a pool with a connection. The pool bounds how long that takes.
+func (r *Rotation[P]) successor() (*member[P], error) {
+	m := &member[P]{due: due()}
+	var err error
+	if m.pool, err = r.open(); err != nil {
+		return nil, err
+	}
+	if err = m.pool.Connect(r.life); err != nil {
+		go m.pool.Close()
+	}
+	return m, err
+}
+
+// leave ends a call.
+func (r *Rotation[P]) leave(m *member[P]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.calls--
+	m.closeUnused()
+}
+
+// closeUnused closes a retired pool that no call uses, without waiting.
+func (m *member[P]) closeUnused() {
+	if m.retired && m.calls == 0 {
+		go m.pool.Close()
+	}
+}
+
+// Close closes the pool and waits a moment for its connections.
+func (r *Rotation[P]) Close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		r.mu.Lock()
+		r.end()
+		r.mu.Unlock()
+		r.work.Wait()
+		r.current.pool.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+}
