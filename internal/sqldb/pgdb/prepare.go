@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -32,8 +33,7 @@ func Prepare(c *pgxpool.Config) {
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	if c.ShouldPing == nil {
 		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-			//nolint:staticcheck // a request whose answer is lost is found out, or does not matter
-			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil
+			return p.IdleDuration > time.Second && ended(p.Conn.PgConn())
 		}
 	}
 	next := c.ConnConfig.OnNotice
@@ -51,6 +51,15 @@ func Prepare(c *pgxpool.Config) {
 			next(conn, n)
 		}
 	}
+}
+
+// ended reports whether the server has ended an idle connection. A network that loses the end is
+// found out by the request that follows.
+func ended(c *pgconn.PgConn) bool {
+	_ = c.Conn().SetReadDeadline(lifetime.Now().Add(time.Millisecond))
+	_, err := c.ReceiveMessage(context.Background())
+	_ = c.Conn().SetReadDeadline(time.Time{})
+	return err != nil && !pgconn.Timeout(err)
 }
 
 // bounded reports whether the age of a pool's connections is bounded as it has to be.
