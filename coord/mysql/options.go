@@ -72,7 +72,7 @@ type Coordinator struct{ *sqlstore.Coordinator }
 // was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(&mysqldb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
+	c, err := sqlstore.New(mysqldb.Of(pool, ""), dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

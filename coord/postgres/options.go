@@ -78,7 +78,7 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(&pgdb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
+	c, err := sqlstore.New(pgdb.Of(pool), dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Store struct{ *sqlsegment.Store }
 // MultiStatements. It contacts nobody; the first call looks at the server. The pool stays the
 // caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *sql.DB, o Options) (*Store, error) {
-	s, err := sqlsegment.New(&mysqldb.DB{Pool: pool}, dialect(), sqlsegment.Options(o))
+	s, err := sqlsegment.New(mysqldb.Of(pool, ""), dialect(), sqlsegment.Options(o))
 	if err != nil {
 		return nil, err
 	}

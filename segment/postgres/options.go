@@ -40,7 +40,7 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // configuration that [Prepare] has seen. It contacts nobody; the first call looks at the server.
 // The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *pgxpool.Pool, o Options) (*Store, error) {
-	s, err := sqlsegment.New(&pgdb.DB{Pool: pool}, dialect(), sqlsegment.Options(o))
+	s, err := sqlsegment.New(pgdb.Of(pool), dialect(), sqlsegment.Options(o))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -57,7 +58,7 @@ func Open(s sqldb.Server) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := sqldb.NewRotation(func() (pool, error) {
+	pools, err := lifetime.Rotate(func() (pool, error) {
 		p := sql.OpenDB(asking{connector, s.TLS != nil})
 		p.SetMaxOpenConns(sqldb.Conns)
 		p.SetMaxIdleConns(sqldb.Conns)
@@ -68,7 +69,7 @@ func Open(s sqldb.Server) (*DB, error) {
 		product = "MariaDB"
 	}
 	at := product + " at " + config.Addr
-	return &DB{own: own, At: at, place: []string{config.Net, at, s.Database}}, err
+	return &DB{pools, at, []string{config.Net, at, s.Database}}, err
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for

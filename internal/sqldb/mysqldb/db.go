@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -56,37 +57,32 @@ const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1
   (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS
   WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
 
-// DB is a database.
+// DB is a database. Make it with [Open] or [Of].
 type DB struct {
-	Pool  *sql.DB // of the caller, made with MultiStatements; nil: there are own ones
-	own   *sqldb.Rotation[pool]
-	At    string // what and where the server is; empty: that is not known
+	pools *lifetime.Rotation[pool]
+	at    string // what and where the server is; empty: that is not known
 	place []string
 }
 
-// pool implements [sqldb.Pool].
+// Of returns the database that a pool of the caller's leads to, which was made with
+// MultiStatements. At says what and where the server is; empty: that is not known.
+func Of(p *sql.DB, at string) *DB { return &DB{pools: lifetime.Keep(pool{p}), at: at} }
+
+// pool implements [lifetime.Pool].
 type pool struct{ *sql.DB }
 
-// Connect implements [sqldb.Pool].
+// Connect implements [lifetime.Pool].
 func (p pool) Connect(ctx context.Context) error { return p.PingContext(ctx) }
 
-// Connections implements [sqldb.Pool].
+// Connections implements [lifetime.Pool].
 func (p pool) Connections() int { return p.Stats().OpenConnections }
 
-// Close implements [sqldb.Pool].
+// Close implements [lifetime.Pool].
 func (p pool) Close() { _ = p.DB.Close() }
-
-// enter returns the pool for a call. The caller must call leave.
-func (d *DB) enter(ctx context.Context) (p pool, leave func()) {
-	if d.own == nil {
-		return pool{d.Pool}, func() {}
-	}
-	return d.own.Enter(ctx)
-}
 
 // Check returns an error unless there is a pool.
 func (d *DB) Check() error {
-	if d.own == nil && d.Pool == nil {
+	if d.pools.Current().DB == nil {
 		return errors.New("the pool is nil")
 	}
 	return nil
@@ -137,7 +133,7 @@ func (d *DB) send(ctx context.Context, before, begin string,
 	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
 		script += unlimited
 	}
-	p, leave := d.enter(ctx)
+	p, leave := d.pools.Enter(ctx)
 	defer leave()
 	for range 1 + p.Connections() {
 		rows, err = d.try(ctx, p, before, script+commit)
@@ -216,10 +212,10 @@ func Text(s string) string { return "_utf8mb4 " + quoted(s) }
 
 // located adds to an error where the server is.
 func (d *DB) located(err error) error {
-	if err == nil || d.At == "" {
+	if err == nil || d.at == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", d.At, err)
+	return fmt.Errorf("%s: %w", d.at, err)
 }
 
 // Place is where the database is; none: that is not known.
@@ -227,8 +223,6 @@ func (d *DB) Place() []string { return slices.Clone(d.place) }
 
 // Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
-	if d.own != nil {
-		d.own.Close()
-	}
+	d.pools.Close()
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -41,17 +42,16 @@ var Risks = []sqldb.Risk{{
 		"machine damages what it has stored; set it to on",
 }}
 
-// DB is a database.
+// DB is a database. Make it with [Open] or [Of].
 type DB struct {
-	Pool   *pgxpool.Pool // of the caller; nil: there are own ones
-	own    *sqldb.Rotation[pool]
-	config *pgxpool.Config // of the own ones
+	pools *lifetime.Rotation[pool]
+	own   bool // the pools were made here
 }
 
-// pool implements [sqldb.Pool].
+// pool implements [lifetime.Pool].
 type pool struct{ *pgxpool.Pool }
 
-// Connect implements [sqldb.Pool].
+// Connect implements [lifetime.Pool].
 func (p pool) Connect(ctx context.Context) error {
 	conn, err := p.Acquire(ctx)
 	if err == nil {
@@ -60,39 +60,35 @@ func (p pool) Connect(ctx context.Context) error {
 	return err
 }
 
-// Connections implements [sqldb.Pool].
+// Connections implements [lifetime.Pool].
 func (p pool) Connections() int { return int(p.Stat().TotalConns()) }
 
-// Open returns the database of a server. It contacts nobody.
+// Open returns the database of a server, with pools of its own. It contacts nobody.
 func Open(s sqldb.Server) (*DB, error) {
 	config, err := Config(s)
 	if err != nil {
 		return nil, err
 	}
-	own, err := sqldb.NewRotation(func() (pool, error) {
+	pools, err := lifetime.Rotate(func() (pool, error) {
 		p, err := pgxpool.NewWithConfig(context.Background(), config)
 		return pool{p}, err
 	})
-	return &DB{own: own, config: config}, err
+	return &DB{pools, true}, err
 }
 
-// enter returns the pool for a call. The caller must call leave.
-func (d *DB) enter(ctx context.Context) (p pool, leave func()) {
-	if d.own == nil {
-		return pool{d.Pool}, func() {}
-	}
-	return d.own.Enter(ctx)
-}
+// Of returns the database that a pool of the caller's leads to.
+func Of(p *pgxpool.Pool) *DB { return &DB{lifetime.Keep(pool{p}), false} }
 
 // Check returns an error unless the pool can be used.
 func (d *DB) Check() error {
-	if d.own != nil {
-		return nil
-	}
-	if d.Pool == nil {
+	p := d.pools.Current()
+	if p.Pool == nil {
 		return errors.New("the pool is nil")
 	}
-	return check(d.Pool.Config())
+	if d.own {
+		return nil
+	}
+	return check(p.Config())
 }
 
 // The statements around those of a transaction. With read committed, each sees what was
@@ -135,7 +131,7 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 func (d *DB) send(ctx context.Context, before, script string,
 	write bool,
 ) (rows [][]string, err error) {
-	p, leave := d.enter(ctx)
+	p, leave := d.pools.Enter(ctx)
 	defer leave()
 	for range 1 + p.Connections() {
 		rows, err = d.try(ctx, p, before, script+"; COMMIT", write)
@@ -203,11 +199,7 @@ func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64
 
 // Place is where the database is: what selects another schema is part of it.
 func (d *DB) Place() []string {
-	config := d.config
-	if d.own == nil {
-		config = d.Pool.Config()
-	}
-	c := config.ConnConfig
+	c := d.pools.Current().Config().ConnConfig
 	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
 	for _, f := range c.Fallbacks {
 		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
@@ -221,9 +213,7 @@ func (d *DB) Place() []string {
 
 // Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
-	if d.own != nil {
-		d.own.Close()
-	}
+	d.pools.Close()
 	return nil
 }
 

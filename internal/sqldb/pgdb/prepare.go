@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // warning is the key of what a connection keeps of a warning.
@@ -23,11 +22,11 @@ const probe = "unalike: was this pool prepared?"
 // Prepare sets what every pool needs: warnings are heard with which the server confirms a commit
 // that its standby may not have, text is UTF-8 whatever the database's encoding is, an idle
 // connection is looked at rather than pinged, which would cost a round trip, and no connection
-// becomes older than [sqldb.MaxAge].
+// becomes older than [lifetime.MaxAge].
 func Prepare(c *pgxpool.Config) {
 	if !bounded(c) {
-		c.MaxConnLifetime = sqldb.MaxAge / 2
-		c.MaxConnLifetimeJitter = sqldb.MaxAge / 2
+		c.MaxConnLifetime = lifetime.MaxAge / 2
+		c.MaxConnLifetimeJitter = lifetime.MaxAge / 2
 	}
 	//mutant:pg-encoding
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
@@ -64,7 +63,7 @@ func ended(c *pgconn.PgConn) bool {
 
 // bounded reports whether the age of a pool's connections is bounded as it has to be.
 func bounded(c *pgxpool.Config) bool {
-	return c.MaxConnLifetime > 0 && c.MaxConnLifetime+c.MaxConnLifetimeJitter <= sqldb.MaxAge
+	return c.MaxConnLifetime > 0 && c.MaxConnLifetime+c.MaxConnLifetimeJitter <= lifetime.MaxAge
 }
 
 // readOnlyDefault is the setting with which an operator makes a server read-only.
@@ -79,7 +78,7 @@ func check(c *pgxpool.Config) error {
 	if !bounded(c) {
 		return fmt.Errorf("MaxConnLifetime of the pool is %v, and up to %v longer at random; at most %v "+
 			"together is allowed; call postgres.Prepare after it is set", c.MaxConnLifetime,
-			c.MaxConnLifetimeJitter, sqldb.MaxAge)
+			c.MaxConnLifetimeJitter, lifetime.MaxAge)
 	}
 	params := c.ConnConfig.RuntimeParams
 	if _, set := params[readOnlyDefault]; set || strings.Contains(params["options"], readOnlyDefault) {

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
@@ -82,18 +82,18 @@ func Moved(t *testing.T, r Replicated) {
 		first := int64(1)
 		for range 3 {
 			d.WantTake(s, "moved", first)
-			time.Sleep(sqldb.MaxAge)
+			time.Sleep(lifetime.MaxAge)
 			first += 10
 		}
 		made := p.Connections()
 		d.Do(r.Limit(0))
-		time.Sleep(sqldb.MaxAge)
+		time.Sleep(lifetime.MaxAge)
 		d.WantTake(s, "moved", first)
 		if n := p.Connections(); n != made+1 {
 			d.Errorf("%d connections were made when ann may have two; want one", n-made)
 		}
 		p.Lead(there.Addr)
-		time.Sleep(sqldb.MaxAge)
+		time.Sleep(lifetime.MaxAge)
 		d.WantRefused(s, "moved", segment.ErrStoreChanged, "")
 	})
 	if n := r.Next("moved"); n != 41 {

@@ -1,4 +1,4 @@
-package sqldb
+package lifetime
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func rotate(t *testing.T, test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t, to: link{name: "old"}}
 		var err error
-		r.Rotation, err = NewRotation(func() (*fakePool, error) { return &fakePool{rig: r}, nil })
+		r.Rotation, err = Rotate(func() (*fakePool, error) { return &fakePool{rig: r}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,10 @@
-package sqldb
+package lifetime
 
 import (
 	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // MaxAge is the longest that a connection serves calls. The address of a server is resolved only
@@ -15,8 +13,13 @@ import (
 // many processes may have connected together.
 const MaxAge = time.Minute
 
-// closeTime is how long [Rotation.Close] waits. A pool gives a connection that does not answer 15 s.
-const closeTime = time.Second
+const (
+	// successorTime is the longest that a call without a deadline waits for a successor.
+	successorTime = 10 * time.Second
+	// closeTime is how long [Rotation.Close] waits. A pool may give a connection that does not answer
+	// longer.
+	closeTime = time.Second
+)
 
 // Pool is a pool of connections to one server.
 type Pool interface {
@@ -30,10 +33,10 @@ type Pool interface {
 
 // Rotation holds a pool of connections and replaces it, before the connections in it are older than
 // [MaxAge], by one that has a connection already. If none can be opened, the old pool stays in use.
-// A Rotation is safe for concurrent use.
+// A Rotation is safe for concurrent use. Make it with [Rotate] or [Keep].
 type Rotation[P Pool] struct {
-	open func() (P, error)
-	life context.Context // ends with Close
+	open func() (P, error) // nil: the pool is another's
+	life context.Context   // ends with Close
 	end  context.CancelFunc
 	work sync.WaitGroup // the attempt under way
 
@@ -51,27 +54,41 @@ type member[P Pool] struct {
 	retired bool      // it is closed when no call uses it
 }
 
-// NewRotation returns a rotation of the pools that open makes. Open contacts nobody.
-func NewRotation[P Pool](open func() (P, error)) (*Rotation[P], error) {
+// Rotate returns a rotation of the pools that open makes. Open contacts nobody.
+func Rotate[P Pool](open func() (P, error)) (*Rotation[P], error) {
 	pool, err := open()
 	if err != nil {
 		return nil, err
 	}
-	r := &Rotation[P]{open: open, current: &member[P]{pool: pool, due: due()}}
-	r.life, r.end = context.WithCancel(context.Background())
+	r := Keep(pool)
+	r.open = open
 	return r, nil
 }
 
+// Keep returns a rotation that neither replaces nor closes a pool. Its owner does.
+func Keep[P Pool](pool P) *Rotation[P] {
+	r := &Rotation[P]{current: &member[P]{pool: pool, due: due()}}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r
+}
+
 // due returns when a connection that is opened now is to be replaced.
-func due() time.Time { return lifetime.Now().Add(MaxAge/2 + rand.N(MaxAge/2)) }
+func due() time.Time { return Now().Add(MaxAge/2 + rand.N(MaxAge/2)) }
+
+// Current returns the pool of the moment, for what needs no connection.
+func (r *Rotation[P]) Current() P {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current.pool
+}
 
 // Enter returns the pool for a call. If the pool is due, Enter first waits for its successor, for at
 // most half of the time that ctx leaves. The caller must call leave.
 func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 	if attempt := r.renew(); attempt != nil {
-		wait := DialTime
+		wait := successorTime
 		if end, ok := ctx.Deadline(); ok {
-			wait = min(wait, lifetime.Until(end)/2)
+			wait = min(wait, Until(end)/2)
 		}
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
@@ -91,9 +108,9 @@ func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 func (r *Rotation[P]) renew() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := lifetime.Now()
+	now := Now()
 	switch {
-	case r.attempt != nil || r.life.Err() != nil:
+	case r.attempt != nil || r.open == nil || r.life.Err() != nil:
 	case r.current.pool.Connections() == 0:
 		r.current.due = due() // of the connection that the call opens
 	case now.After(r.current.due) && now.After(r.pause): //mutant:sql-age
@@ -111,7 +128,7 @@ func (r *Rotation[P]) replace() {
 	close(r.attempt)
 	r.attempt = nil
 	if err != nil { //mutant:sql-kept
-		r.pause = lifetime.Now().Add(MaxAge/12 + rand.N(MaxAge/12))
+		r.pause = Now().Add(MaxAge/12 + rand.N(MaxAge/12))
 		return
 	}
 	old := r.current
@@ -148,8 +165,11 @@ func (m *member[P]) closeUnused() {
 	}
 }
 
-// Close closes the pool and waits a moment for its connections.
+// Close closes the pool, if it is not another's, and waits a moment for its connections.
 func (r *Rotation[P]) Close() {
+	if r.open == nil {
+		return
+	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
