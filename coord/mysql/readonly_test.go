@@ -25,7 +25,7 @@ func TestSwitchOver(t *testing.T) {
 	replica := s.Replica(t, append(args, "--server-id=2", "--read-only=1")...)
 	there := database(t, replica, "")
 	sqltest.SwitchOver(sqltest.Replicated{
-		TB: t, Addr: s.Addr(),
+		Database: d, Addr: s.Addr(),
 		Freeze: func() { d.Exec("SET GLOBAL read_only = 1") },
 		Promote: func() string {
 			there.Int("SELECT MASTER_GTID_WAIT('%s')", d.Text("SELECT @@gtid_binlog_pos"))

@@ -24,10 +24,11 @@ func TestReadOnly(t *testing.T) {
 func TestSwitchOver(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
+	d := database(t, s, "")
 	standby := s.Standby(t)
 	sqltest.SwitchOver(sqltest.Replicated{
-		TB: t, Addr: "127.0.0.1:" + s.Port,
-		Freeze: func() { database(t, s, "").Do(freeze...) },
+		Database: d, Addr: "127.0.0.1:" + s.Port,
+		Freeze: func() { d.Do(freeze...) },
 		Promote: func() string {
 			database(t, standby, "").Do("SELECT pg_promote()")
 			return "127.0.0.1:" + standby.Port

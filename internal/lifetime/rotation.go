@@ -14,8 +14,8 @@ import (
 const MaxAge = time.Minute
 
 const (
-	// successorTime is the longest that a call without a deadline waits for a successor.
-	successorTime = 10 * time.Second
+	// attemptTime bounds an attempt to open a successor: with several servers, some may hang.
+	attemptTime = 30 * time.Second
 	// closeTime is how long [Rotation.Close] waits. A pool may give a connection that does not answer
 	// longer.
 	closeTime = time.Second
@@ -86,7 +86,7 @@ func (r *Rotation[P]) Current() P {
 // most half of the time that ctx leaves. The caller must call leave.
 func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 	if attempt := r.renew(); attempt != nil {
-		wait := successorTime
+		wait := attemptTime
 		if end, ok := ctx.Deadline(); ok {
 			wait = min(wait, Until(end)/2)
 		}
@@ -137,14 +137,16 @@ func (r *Rotation[P]) replace() {
 	old.closeUnused()
 }
 
-// successor opens a pool with a connection. The pool bounds how long that takes.
+// successor opens a pool with a connection.
 func (r *Rotation[P]) successor() (*member[P], error) {
+	ctx, cancel := context.WithTimeout(r.life, attemptTime)
+	defer cancel()
 	m := &member[P]{due: due()}
 	var err error
 	if m.pool, err = r.open(); err != nil {
 		return nil, err
 	}
-	if err = m.pool.Connect(r.life); err != nil {
+	if err = m.pool.Connect(ctx); err != nil {
 		go m.pool.Close()
 	}
 	return m, err

@@ -3,7 +3,6 @@ package sqltest
 import (
 	"log/slog"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -53,7 +52,7 @@ func (d *Database) Frozen(freeze, thaw []string) {
 
 // Replicated is a server with a replica that can take its place.
 type Replicated struct {
-	testing.TB
+	*Database
 	Addr string
 	// Freeze makes the server read-only, as an operator does.
 	Freeze func()
@@ -76,6 +75,8 @@ func SwitchOver(r Replicated) {
 	}
 	r.Freeze()
 	there := r.Promote()
+	stored := func() string { return r.Text("SELECT record FROM unalike_slots WHERE worker = 5") }
+	frozen := stored()
 	p.Lead(there)
 	newcomer := r.generator(there)
 	const watched = sqlstore.MaxHorizon + sqlstore.DefaultSkewBound + 30*time.Second
@@ -93,6 +94,9 @@ func SwitchOver(r Replicated) {
 			seen[id] = true
 			last = time.Now()
 		}
+	}
+	if now := stored(); now != frozen {
+		r.Errorf("the slot on the frozen server was %s and is %s", frozen, now)
 	}
 	if time.Since(last) > 10*time.Second {
 		r.Errorf("no ID came for %v", time.Since(last))
