@@ -49,9 +49,17 @@ type Rotation[P Pool] struct {
 // member is a pool of a [Rotation].
 type member[P Pool] struct {
 	pool    P
-	due     time.Time // when it is to be replaced; monotonic
-	calls   int       // that use it
-	retired bool      // it is closed when no call uses it
+	due     time.Time // when a successor is opened; monotonic
+	end     time.Time // when calls begin to wait for it; monotonic
+	calls   int       // that use the pool
+	retired bool      // the pool is closed when no call uses it
+}
+
+// opens notes that the first connection is opened now.
+func (m *member[P]) opens() {
+	now := Now()
+	m.due = now.Add(MaxAge/2 + rand.N(MaxAge/2))
+	m.end = now.Add(MaxAge)
 }
 
 // Rotate returns a rotation of the pools that open makes. Open contacts nobody.
@@ -67,13 +75,10 @@ func Rotate[P Pool](open func() (P, error)) (*Rotation[P], error) {
 
 // Keep returns a rotation that neither replaces nor closes a pool. Its owner does.
 func Keep[P Pool](pool P) *Rotation[P] {
-	r := &Rotation[P]{current: &member[P]{pool: pool, due: due()}}
+	r := &Rotation[P]{current: &member[P]{pool: pool}}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r
 }
-
-// due returns when a connection that is opened now is to be replaced.
-func due() time.Time { return Now().Add(MaxAge/2 + rand.N(MaxAge/2)) }
 
 // Current returns the pool of the moment, for what needs no connection.
 func (r *Rotation[P]) Current() P {
@@ -82,8 +87,8 @@ func (r *Rotation[P]) Current() P {
 	return r.current.pool
 }
 
-// Enter returns the pool for a call. If the pool is due, Enter first waits for its successor, for at
-// most half of the time that ctx leaves. The caller must call leave.
+// Enter returns the pool for a call. It waits for a successor of a pool that is too old, for at most
+// half of the time that ctx leaves. The caller must call leave.
 func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 	if attempt := r.renew(); attempt != nil {
 		wait := attemptTime
@@ -104,18 +109,25 @@ func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 	return m.pool, func() { r.leave(m) }
 }
 
-// renew begins an attempt to replace the pool if it is due, and returns the attempt under way.
+// renew begins to replace the pool if that is due. It returns the attempt that a call has to wait
+// for; nil: there is none.
 func (r *Rotation[P]) renew() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.open == nil || r.life.Err() != nil {
+		return nil
+	}
+	m := r.current
+	if m.pool.Connections() == 0 {
+		m.opens()
+	}
 	now := Now()
-	switch {
-	case r.attempt != nil || r.open == nil || r.life.Err() != nil:
-	case r.current.pool.Connections() == 0:
-		r.current.due = due() // of the connection that the call opens
-	case now.After(r.current.due) && now.After(r.pause): //mutant:sql-age
+	if r.attempt == nil && now.After(m.due) && now.After(r.pause) { //mutant:connection-age
 		r.attempt = make(chan struct{})
 		r.work.Go(r.replace)
+	}
+	if now.Before(m.end) { //mutant:connection-end
+		return nil
 	}
 	return r.attempt
 }
@@ -127,7 +139,7 @@ func (r *Rotation[P]) replace() {
 	defer r.mu.Unlock()
 	close(r.attempt)
 	r.attempt = nil
-	if err != nil { //mutant:sql-kept
+	if err != nil { //mutant:connection-kept
 		r.pause = Now().Add(MaxAge/12 + rand.N(MaxAge/12))
 		return
 	}
@@ -141,7 +153,8 @@ func (r *Rotation[P]) replace() {
 func (r *Rotation[P]) successor() (*member[P], error) {
 	ctx, cancel := context.WithTimeout(r.life, attemptTime)
 	defer cancel()
-	m := &member[P]{due: due()}
+	m := new(member[P])
+	m.opens()
 	var err error
 	if m.pool, err = r.open(); err != nil {
 		return nil, err

@@ -115,18 +115,22 @@ func (r *rig) lead(to link) {
 }
 
 // TestRotation_LeavesAServerInTime: no call uses a connection that is older than MaxAge, whether
-// calls come all the time or after a long pause, and no connection is replaced early.
+// calls come all the time or after a long pause, and no connection is replaced early. Of calls that
+// come all the time, none waits.
 func TestRotation_LeavesAServerInTime(t *testing.T) {
 	for _, every := range []time.Duration{time.Second, MaxAge, time.Hour} {
 		rotate(t, func(r *rig) {
 			time.Sleep(time.Hour) // without a connection nothing grows old
 			r.want("old")
 			began := time.Now()
-			r.lead(link{name: "new"})
+			r.lead(link{name: "new", hang: time.Second / 2})
 			for time.Sleep(every); r.call(r.Context(), 0) == "old"; time.Sleep(every) {
 				if age := time.Since(began); age > MaxAge {
 					r.Fatalf("a connection is in use %v after it was opened", age)
 				}
+			}
+			if waited := time.Since(began) % time.Second; every == time.Second && waited > 0 {
+				r.Errorf("a call has waited for %v", waited)
 			}
 			if age := time.Since(began); age < MaxAge/2 {
 				r.Errorf("a connection was replaced after %v", age)

@@ -76,14 +76,17 @@ func check(c *pgxpool.Config) error {
 			"configuration before it is made")
 	}
 	if !bounded(c) {
-		return fmt.Errorf("MaxConnLifetime of the pool is %v, and up to %v longer at random; at most %v "+
-			"together is allowed; call postgres.Prepare after it is set", c.MaxConnLifetime,
-			c.MaxConnLifetimeJitter, lifetime.MaxAge)
+		return fmt.Errorf("MaxConnLifetime of the pool is %v plus a random %v; at most %v is allowed; "+
+			"call postgres.Prepare last", c.MaxConnLifetime, c.MaxConnLifetimeJitter, lifetime.MaxAge)
 	}
 	params := c.ConnConfig.RuntimeParams
-	if _, set := params[readOnlyDefault]; set || strings.Contains(params["options"], readOnlyDefault) {
-		return errors.New("the pool sets " + readOnlyDefault + ", which hides that an operator has " +
-			"made the server read-only; leave it out")
+	where := ""
+	if strings.Contains(params["options"], readOnlyDefault) {
+		where = " in its options"
+	}
+	if _, set := params[readOnlyDefault]; set || where != "" {
+		return errors.New("the pool sets " + readOnlyDefault + where +
+			", which hides what an operator sets; leave it out")
 	}
 	return nil
 }
