@@ -74,9 +74,7 @@ func rotate(t *testing.T, test func(r *rig)) {
 		test(r)
 		r.Close()
 		synctest.Wait()
-		if len(r.open) > 0 {
-			t.Errorf("connections to %q are left", r.open)
-		}
+		r.wantOpen()
 	})
 }
 
@@ -104,6 +102,16 @@ func (r *rig) want(server string) {
 	r.Helper()
 	if got := r.call(r.Context(), 0); got != server {
 		r.Fatalf("a call goes to %s; want %s", got, server)
+	}
+}
+
+// wantOpen checks which servers there are connections to.
+func (r *rig) wantOpen(servers ...string) {
+	r.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Equal(r.open, servers) {
+		r.Errorf("connections to %q are open; want %q", r.open, servers)
 	}
 }
 
@@ -202,14 +210,10 @@ func TestRotation_LongCall(t *testing.T) {
 		calls.Go(func() { r.call(r.Context(), 2*MaxAge) })
 		time.Sleep(MaxAge)
 		r.want("new")
-		if want := []string{"old", "new"}; !slices.Equal(r.open, want) {
-			r.Errorf("connections to %q are open; want %q", r.open, want)
-		}
+		r.wantOpen("old", "new")
 		calls.Wait()
 		synctest.Wait()
-		if want := []string{"new"}; !slices.Equal(r.open, want) {
-			r.Errorf("connections to %q are open; want %q", r.open, want)
-		}
+		r.wantOpen("new")
 	})
 }
 
