@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// number is text in /*M! */ for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one
-// server are numbered in order; those of several within a domain of MariaDB need not be.
+// number is text in /*M! */ for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of
+// one server are numbered in order; those of several within a domain of MariaDB need not be.
 const number = "/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */" //mutant:mysql-gtid
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.

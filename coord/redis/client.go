@@ -92,9 +92,9 @@ func (s setup) check() error {
 func (s setup) warnings() (all []string) {
 	for _, timeout := range s.timeouts {
 		if 0 < timeout && timeout < longestCall {
-			all = append(all, fmt.Sprintf("the Redis client cuts connections whose answer takes longer than "+
-				"%v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and "+
-				"WriteTimeout to -1 in its options", timeout))
+			all = append(all, fmt.Sprintf("the Redis client cuts connections whose answer takes longer "+
+				"than %v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout "+
+				"and WriteTimeout to -1 in its options", timeout))
 			break
 		}
 	}

@@ -87,8 +87,8 @@ func (r *Rotation[P]) Current() P {
 	return r.current.pool
 }
 
-// Enter returns the pool for a call. It waits for a successor of a pool that is too old, for at most
-// half of the time that ctx leaves. The caller must call leave.
+// Enter returns the pool for a call. It waits for a successor of a pool that is too old, for at
+// most half of the time that ctx leaves. The caller must call leave.
 func (r *Rotation[P]) Enter(ctx context.Context) (pool P, leave func()) {
 	if attempt := r.renew(); attempt != nil {
 		wait := attemptTime

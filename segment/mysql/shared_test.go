@@ -45,8 +45,11 @@ func replicated(t *testing.T) sqlsegmenttest.Replicated {
 	there := database(t, replica)
 	return sqlsegmenttest.Replicated{
 		Database: s.Database,
-		Again:    func(tb testing.TB) *sqlsegmenttest.Database { tb.Helper(); return database(tb, s.Server) },
-		Freeze:   func() { s.Do("SET GLOBAL read_only = 1") },
+		Again: func(tb testing.TB) *sqlsegmenttest.Database {
+			tb.Helper()
+			return database(tb, s.Server)
+		},
+		Freeze: func() { s.Do("SET GLOBAL read_only = 1") },
 		Promote: func() *sqlsegmenttest.Database {
 			written := s.Text("SELECT @@gtid_binlog_pos")
 			if there.Int("SELECT MASTER_GTID_WAIT('%s', 20)", written) != 0 {
@@ -58,7 +61,9 @@ func replicated(t *testing.T) sqlsegmenttest.Replicated {
 		URL: func(addr string) string {
 			return "mysql://ann:pw@" + addr + "/" + mysqltest.Database
 		},
-		Limit: func(n int) string { return fmt.Sprintf("ALTER USER ann WITH MAX_USER_CONNECTIONS %d", n) },
+		Limit: func(n int) string {
+			return fmt.Sprintf("ALTER USER ann WITH MAX_USER_CONNECTIONS %d", n)
+		},
 	}
 }
 

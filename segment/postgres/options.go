@@ -33,7 +33,9 @@ type Store struct{ *sqlsegment.Store }
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard with
 // which the server confirms a commit that its standby may not have, that text is UTF-8 whatever the
 // database's encoding is, and that an idle connection is looked at rather than pinged, which would
-// cost a round trip. It is that of package coord/postgres.
+// cost a round trip. It bounds the age of connections to a minute unless it has a lower bound,
+// because only a new connection resolves the server's name again. It is that of package
+// coord/postgres.
 func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 
 // New returns a store in the database that a pool is connected to, which was made from a

@@ -44,7 +44,10 @@ func replicated(t *testing.T) sqlsegmenttest.Replicated {
 	standby := s.Standby(t)
 	return sqlsegmenttest.Replicated{
 		Database: s.Database,
-		Again:    func(tb testing.TB) *sqlsegmenttest.Database { tb.Helper(); return database(tb, s.Server) },
+		Again: func(tb testing.TB) *sqlsegmenttest.Database {
+			tb.Helper()
+			return database(tb, s.Server)
+		},
 		Freeze: func() {
 			s.Do("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 		},
