@@ -9,8 +9,8 @@ import (
 
 // MaxAge is the longest that a connection serves calls. The address of a server is resolved only
 // when a connection is opened, so this bounds how long a process goes on with a server after its
-// name has moved to another one. Connections are replaced at a random age from MaxAge/2 on, because
-// many processes may have connected together.
+// name has moved to another one. A connection in use is replaced at a random age of half of that or
+// more, because many processes may have connected together.
 const MaxAge = time.Minute
 
 const (
@@ -35,10 +35,10 @@ type Pool interface {
 // [MaxAge], by one that has a connection already. If none can be opened, the old pool stays in use.
 // A Rotation is safe for concurrent use. Make it with [Rotate] or [Keep].
 type Rotation[P Pool] struct {
-	open func() (P, error) // nil: the pool is another's
-	life context.Context   // ends with Close
-	end  context.CancelFunc
-	work sync.WaitGroup // the attempt under way
+	open func() (P, error)  // nil: the pool is another's, and neither life nor work is used
+	life context.Context    // ends with Close
+	end  context.CancelFunc // of life
+	work sync.WaitGroup     // the attempt under way
 
 	mu      sync.Mutex
 	current *member[P]
@@ -55,10 +55,11 @@ type member[P Pool] struct {
 	retired bool      // the pool is closed when no call uses it
 }
 
-// opens notes that the first connection is opened now.
+// opens notes that the first connection is opened now. Calls that come often do not wait for a
+// successor: it has MaxAge/4 to open.
 func (m *member[P]) opens() {
 	now := Now()
-	m.due = now.Add(MaxAge/2 + rand.N(MaxAge/2))
+	m.due = now.Add(MaxAge/2 + rand.N(MaxAge/4))
 	m.end = now.Add(MaxAge)
 }
 
@@ -70,14 +71,13 @@ func Rotate[P Pool](open func() (P, error)) (*Rotation[P], error) {
 	}
 	r := Keep(pool)
 	r.open = open
+	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }
 
 // Keep returns a rotation that neither replaces nor closes a pool. Its owner does.
 func Keep[P Pool](pool P) *Rotation[P] {
-	r := &Rotation[P]{current: &member[P]{pool: pool}}
-	r.life, r.end = context.WithCancel(context.Background())
-	return r
+	return &Rotation[P]{current: &member[P]{pool: pool}}
 }
 
 // Current returns the pool of the moment, for what needs no connection.

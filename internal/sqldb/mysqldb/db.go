@@ -94,10 +94,10 @@ const (
 	begin = "ROLLBACK AND NO CHAIN NO RELEASE; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " +
 		"START TRANSACTION "
 	commit = "; " + guard + "; COMMIT AND NO CHAIN NO RELEASE"
-	// guard fails on a server that an operator has made read-only. READ WRITE lifts only what the
-	// session itself has set, but some users may write on such a server nevertheless.
+	// guard fails on a server that an operator has made read-only. Some users may write there, and
+	// READ WRITE lifts a global tx_read_only with that of the session.
 	guard = "SELECT IF(" + frozen + ", (SELECT 1 UNION SELECT 2), 0)" + unlimited
-	// Both are numbers, or words.
+	// Some versions have words where others have numbers.
 	frozen = "CONCAT(@@global.read_only) NOT IN ('0', 'OFF') OR " + //mutant:mysql-read-only
 		"CONCAT(/*M! @@global.tx_read_only *//*!80000 @@global.transaction_read_only */) " +
 		"NOT IN ('0', 'OFF')"
@@ -123,9 +123,9 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 }
 
 // send sends a message before that of a transaction, if there is one, and that with what begins it.
-// A connection that the server has closed meanwhile is left for the next: nothing was sent on it.
-// So is one to a server that is read-only: nothing was done on it, and a new connection may lead
-// elsewhere.
+// Of the idle connections, one that the server has closed is left for the next, because nothing was
+// sent on it. So is one to a server that is read-only: nothing was done there, and a new connection
+// may lead elsewhere.
 func (d *DB) send(ctx context.Context, before, begin string,
 	statements []sqldb.Statement,
 ) (rows [][]string, err error) {
@@ -135,7 +135,7 @@ func (d *DB) send(ctx context.Context, before, begin string,
 	}
 	p, leave := d.pools.Enter(ctx)
 	defer leave()
-	for range 1 + p.Connections() {
+	for range 1 + p.Stats().Idle {
 		rows, err = d.try(ctx, p, before, script+commit)
 		if !errors.Is(err, driver.ErrBadConn) && d.Class(err) != sqldb.ReadOnly {
 			break

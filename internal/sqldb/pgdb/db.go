@@ -127,13 +127,13 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 
 // send sends a message before that of a transaction, if there is one, and that with a COMMIT, which
 // is to be confirmed without a warning if something is written. A server that is read-only has done
-// nothing: its connections are closed one after the other, and a new one may lead elsewhere.
+// nothing: the next idle connection is used, and in the end a new one, which may lead elsewhere.
 func (d *DB) send(ctx context.Context, before, script string,
 	write bool,
 ) (rows [][]string, err error) {
 	p, leave := d.pools.Enter(ctx)
 	defer leave()
-	for range 1 + p.Connections() {
+	for range 1 + p.Stat().IdleConns() {
 		rows, err = d.try(ctx, p, before, script+"; COMMIT", write)
 		if d.Class(err) != sqldb.ReadOnly {
 			break
@@ -142,7 +142,7 @@ func (d *DB) send(ctx context.Context, before, script string,
 	return rows, located(p.Pool, err)
 }
 
-// try sends on one connection.
+// try sends on one connection, and closes it if it leads to a server that is read-only.
 func (d *DB) try(ctx context.Context, p pool, before, script string,
 	write bool,
 ) (rows [][]string, err error) {
