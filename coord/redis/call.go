@@ -23,6 +23,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		reply []any
 		err   error
 	}
+	client, leave := s.clients.Enter(ctx)
 	limit := longestCall
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(2*lifetime.Until(end), lifetime.Until(end)+longestCall)
@@ -35,9 +36,10 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	ended := context.AfterFunc(s.life, cancel)
 	done := make(chan result, 1)
 	go func() {
+		defer leave()
 		defer cancel()
 		defer ended()
-		r, err := s.run(aside, request)
+		r, err := run(aside, client, s.key, request)
 		done <- result{r, err}
 	}()
 	select {
@@ -48,19 +50,23 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	}
 }
 
-// run has the server run the script. It knows the script by its hash; one that does not know it
-// yet has done nothing and is sent the text, which costs one more round trip.
-func (s *store) run(ctx context.Context, request []byte) ([]any, error) {
-	reply, err := s.eval(ctx, "evalsha", stepHash, request)
+// run has a server run the script with the key of a namespace. It knows the script by its hash; one
+// that does not know it yet has done nothing and is sent the text, which costs one more round trip.
+func run(ctx context.Context, client goredis.UniversalClient, key string,
+	request []byte,
+) ([]any, error) {
+	reply, err := eval(ctx, client, "evalsha", stepHash, key, request)
 	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
-		return s.eval(ctx, "eval", stepSource, request)
+		return eval(ctx, client, "eval", stepSource, key, request)
 	}
 	return reply, err
 }
 
-func (s *store) eval(ctx context.Context, name, script string, request []byte) ([]any, error) {
-	cmd := once{goredis.NewCmd(ctx, name, script, 1, s.key, request)}
-	if err := s.client.Process(ctx, cmd); err != nil {
+func eval(ctx context.Context, client goredis.UniversalClient, name, script, key string,
+	request []byte,
+) ([]any, error) {
+	cmd := once{goredis.NewCmd(ctx, name, script, 1, key, request)}
+	if err := client.Process(ctx, cmd); err != nil {
 		return nil, err
 	}
 	return cmd.Slice()

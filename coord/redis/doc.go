@@ -47,7 +47,9 @@
 //
 // ReadTimeout and WriteTimeout should be -1, and ContextTimeoutEnabled true. Otherwise the client
 // cuts each connection whose answer takes longer than the timeouts (5 s by default), and a Redis
-// that is slower never serves. Describe warns of that. These clients are refused:
+// that is slower never serves. ConnMaxLifetime should be a minute at most, jitter included, unless
+// Sentinel or a Cluster says where the master is: only a new connection resolves the server's name
+// again. Describe warns of both. These clients are refused:
 //
 //   - A client whose calls may last for more than [MaxHorizon] without an answer: ReadTimeout or
 //     WriteTimeout is -2, or it is longer or -1 and ContextTimeoutEnabled is false.
@@ -137,6 +139,13 @@
 // because that takes repl-backlog-ttl: an hour, unless it was set. Keep it at 0, which is
 // never, or at a minute and more. A server that does not show these figures is
 // quarantined. So is a namespace whose slot of a Cluster moves to another node.
+//
+// # A master that was left
+//
+// A replica refuses every call, and its answer closes the connection. A master that goes on after
+// its name has moved is left within a minute: connections of a URL are replaced at an age of 30 to
+// 60 s. The new connection is opened first, and the old one stays in use while the name leads to
+// nothing that answers as a master.
 //
 // # What Redis cannot promise
 //
