@@ -114,6 +114,7 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 			sql += unused
 		}
 		all = append(all, s.stmt(sql, append(guard, stamp, record)...))
+		all = append(all, s.remember(stamp, record)...) //mutant:sql-remember
 		if change.NoteLineage {
 			all = append(all, s.complete(change.Meta.Capacity, stamp))
 		}
