@@ -37,15 +37,19 @@ func CutOff(t *testing.T, d *Database, addr string,
 	fulltest.Long(t, "newcomers wait until all windows are over that may be lost")
 	var fleets []*fleet
 	for _, deletion := range []string{"Rows", "TruncatedAll"} {
-		for _, ttl := range []time.Duration{15 * time.Second, 45 * time.Second} {
+		for ttl, horizon := range map[time.Duration]time.Duration{
+			15 * time.Second: 0,                   // the default
+			45 * time.Second: sqlstore.MaxHorizon, // of the holder that is cut off
+		} {
 			for range fulltest.Rounds(1, 5) {
-				f := &fleet{name: deletion + ", TTL " + ttl.String(), ttl: ttl}
+				f := &fleet{name: deletion + ", TTL " + ttl.String()}
 				f.Database, f.ns = d.withTables(t)
 				p := proxytest.Start(t, addr)
 				far := *d
 				far.Prefix, far.DB = f.Prefix, connect(t, p.Addr, 1)
-				f.generate(f.Database)
-				f.lost = f.generate(&far)
+				f.lease = coord.LeaseConfig{TTL: ttl, WorkerIDs: coord.Range{Count: starters + 1}}
+				f.generate(f.Database, 0)
+				f.lost = f.generate(&far, horizon)
 				f.await(f.all)
 				f.cut, f.restore = p.Hang, p.Restore
 				f.delete = func() { f.deletes(deletions[deletion], f.ns) }
@@ -58,7 +62,7 @@ func CutOff(t *testing.T, d *Database, addr string,
 		f.delete()
 		f.before = f.lost.count()
 		for range starters {
-			f.newcomers = append(f.newcomers, f.generate(f.Database))
+			f.newcomers = append(f.newcomers, f.generate(f.Database, 0))
 		}
 	}
 	for _, f := range fleets {
@@ -76,7 +80,7 @@ func CutOff(t *testing.T, d *Database, addr string,
 type fleet struct {
 	*Database
 	name, ns             string
-	ttl                  time.Duration
+	lease                coord.LeaseConfig
 	all, newcomers       []*issuer
 	lost                 *issuer // which is cut off
 	before, during       int     // how many IDs it has issued before the deletion, and then
@@ -103,13 +107,14 @@ func (f *fleet) layout() core.Layout {
 }
 
 // generate starts a generator that issues IDs until the test ends.
-func (f *fleet) generate(d *Database) *issuer {
+func (f *fleet) generate(d *Database, horizon time.Duration) *issuer {
 	f.Helper()
+	lease := f.lease
+	lease.Horizon = horizon
 	quiet := *d
 	quiet.Logger = slog.New(slog.DiscardHandler)
 	g, err := core.Start(quiet.New(f.ns), core.Config{
-		Layout: f.layout(), Logger: quiet.Logger,
-		Lease: coord.LeaseConfig{TTL: f.ttl, WorkerIDs: coord.Range{Count: starters + 1}},
+		Layout: f.layout(), Logger: quiet.Logger, Lease: lease,
 	})
 	if err != nil {
 		f.Fatal(err)
