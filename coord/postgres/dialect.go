@@ -46,8 +46,8 @@ var schema = []string{
   PRIMARY KEY (namespace, worker), UNIQUE (namespace, token)) WITH (fillfactor = 50)`,
 	`CREATE SEQUENCE IF NOT EXISTS {prefix}tickets`,
 	// A sequence that was used is that of tables which were dropped.
-	`INSERT INTO {history} (namespace, version, stamp, record) SELECT '', 3,
-  CASE WHEN pg_sequence_last_value('{prefix}tickets'::regclass) IS NULL THEN 0 ELSE {now} END, ''
+	`INSERT INTO {history} (namespace, version, stamp, record) SELECT '*', 3,
+  CASE WHEN pg_sequence_last_value('{prefix}tickets'::regclass) IS NULL THEN 0 ELSE {now} END, '{}'
   ON CONFLICT DO NOTHING`,
 	// Replacing it would be news for all connections, from each of many who start at once.
 	`DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace,

@@ -50,7 +50,7 @@ func (d Dialect) riskRows() string {
 	var b strings.Builder
 	for _, r := range d.Risks {
 		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name +
-			"' FROM {history} WHERE namespace = '' AND (" + r.If + ")")
+			"' FROM {history} WHERE namespace = '*' AND (" + r.If + ")")
 	}
 	return b.String()
 }

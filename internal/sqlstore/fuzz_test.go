@@ -70,7 +70,7 @@ func FuzzAnswer(f *testing.F) {
 	add(moment, []string{"n", "", "", "", "", "", "", ""},
 		[]string{"r", "0", "0", "0", "0", "0", "", "fsync"})
 	add(moment[:3], namespace)
-	tables := []string{"p", "0", "1", "3", "0", "0", "", ""}
+	tables := []string{"p", "0", "1", "3", "0", "0", "{}", "*"}
 	add(moment, tables, []string{"p", "0", "1", "0", "9", "0", meta, "ns"})
 	add(moment, tables, []string{"p", "0", "1", "0", "9", "0", "{", "ns"})
 	add([]string{"m", "0", "1700000000000000", "0", "0", "", "77", "here"})

@@ -15,7 +15,7 @@ const (
 	// moment is what each answer tells of the server: made is its clock, ends the version of
 	// the tables.
 	moment = `SELECT 'm' AS kind, 0 AS worker, {now} AS made, 0 AS version, 0 AS stamp,
-  (SELECT version FROM {history} WHERE namespace = '') AS ends,
+  (SELECT version FROM {history} WHERE namespace = '*') AS ends,
   {number} AS record, {lineage} AS note`
 	namespaceRow = ` UNION ALL SELECT 'n', 0, made, version, stamp, 0, record, lineage
   FROM {namespaces} WHERE namespace = $1`
@@ -29,7 +29,7 @@ FROM {slots} WHERE namespace = $1`
 FROM {slots} WHERE namespace = $1`
 	// historyRows are the history's row of the tables and that of the namespace.
 	historyRows = ` UNION ALL SELECT 'p', 0, 1, version, stamp, 0, record, namespace FROM {history}
-  WHERE namespace IN ('', $1)`
+  WHERE namespace IN ('*', $1)`
 	// ticketRow draws a ticket.
 	ticketRow = ` UNION ALL SELECT 'd', 0, {ticket}, 0, 0, 0, '', ''`
 	// heldRows are followed by what more the slots have to be.
@@ -118,7 +118,7 @@ func (s *store) read(all [][]string) (*answer, error) {
 				return nil, err
 			}
 		case "p":
-			if r.note == "" {
+			if r.note == "*" {
 				a.tables = r
 			} else {
 				a.earlier = r

@@ -47,7 +47,7 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 // those of namespaces. Its stamp is 0 until then, and from then on the time.
 func (s *store) noteEmptied(ctx context.Context) error {
 	_, err := s.db.Transact(ctx, true, []Statement{s.stmt(`{insert} {history} (namespace, version,
-  stamp, record) SELECT '', $2, {now}, '' {present}`, format)})
+  stamp, record) SELECT '*', $2, {now}, '{}' {present}`, format)})
 	if err != nil {
 		return s.explain(err)
 	}

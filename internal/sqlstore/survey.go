@@ -100,12 +100,23 @@ func (s *store) record(ask protocol.Ask, a *answer) (protocol.Meta, error) {
 	return meta, nil
 }
 
-// insertMeta makes a namespace if the history is as it was read.
+// claim stores the record of a namespace that is about to be made in the history, with a stamp. It
+// does nothing if that has changed since an answer. Who makes the same namespace waits.
+func (s *store) claim(a *answer, stamp int64, record any) Statement {
+	if a.earlier.kind != "" {
+		return s.stmt(`UPDATE {history} SET stamp = $2, record = $3 WHERE namespace = $1 AND stamp = $4`,
+			stamp, record, a.earlier.stamp)
+	}
+	return s.stmt(`{insert} {history} (namespace, version, stamp, record) SELECT $1, 0, $2, $3
+  FROM {history} h WHERE h.namespace = '*' AND h.stamp = $4 {present}`, stamp, record, a.tables.stamp)
+}
+
+// insertMeta makes a namespace whose record has a stamp in the history.
 const insertMeta = `{insert} {namespaces} (namespace, made, version, stamp, record, lineage)
-SELECT $1, {now}, 1, $2, $3, {lineage} FROM {history} WHERE namespace = '' AND stamp = $4
+SELECT h.namespace, {now}, 1, h.stamp, h.record, {lineage} FROM {history} h WHERE h.namespace = $1
   ` +
 	//mutant:sql-history-changed
-	`AND COALESCE((SELECT h.stamp FROM {history} h WHERE h.namespace = $1), 0) = $5 {present}`
+	`AND h.stamp = $2 {present}`
 
 // make makes the namespace, unless somebody else does, and makes a survey. What the answer before
 // has shown of the history must still be so in the step that writes.
@@ -126,14 +137,9 @@ func (s *session) make(ctx context.Context, ask protocol.Ask, before *answer,
 		return nil, false, err
 	}
 	stamp := newStamp()
-	statements := []Statement{
-		// One at a time: each sees the history as the one before has left it.
-		s.stmt(`SELECT 1 FROM {history} WHERE namespace = '' FOR UPDATE`),
-		s.stmt(insertMeta, stamp, record, before.tables.stamp, before.earlier.stamp),
-	}
-	statements = append(statements, s.remember(stamp, record)...)
-	statements = append(statements, s.complete(meta.Capacity, stamp), look)
-	if a, err = s.transact(ctx, true, statements...); err != nil {
+	a, err = s.transact(ctx, true, s.claim(before, stamp, record), s.stmt(insertMeta, stamp),
+		s.complete(meta.Capacity, stamp), look)
+	if err != nil {
 		return nil, false, s.explain(err)
 	}
 	if !a.meta.There() {
@@ -141,16 +147,6 @@ func (s *session) make(ctx context.Context, ask protocol.Ask, before *answer,
 	}
 	now, _ := stored(a.meta)
 	return a, now == stamp, nil
-}
-
-// remember copies a record of the namespace to the history, if it was stored with a stamp.
-func (s *store) remember(stamp int64, record any) []Statement {
-	return []Statement{
-		s.stmt(`UPDATE {history} SET stamp = $2, record = $3 WHERE namespace = $1 AND EXISTS (
-  SELECT 1 FROM {namespaces} n WHERE n.namespace = $1 AND n.stamp = $2)`, stamp, record),
-		s.stmt(`{insert} {history} (namespace, version, stamp, record) SELECT namespace, 0, stamp, record
-  FROM {namespaces} WHERE namespace = $1 AND stamp = $2 {present}`, stamp),
-	}
 }
 
 // complete makes the rows of slots that are not there, if the namespace has a stamp.

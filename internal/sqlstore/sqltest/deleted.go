@@ -146,7 +146,7 @@ func historyDeleted(t *testing.T, d *Database) {
 	c.wantLoss(false)
 	d.New(newName()).wantWaits(true)
 	// which an operator who knows that there was none can change
-	d.deletes([]string{"UPDATE {p}history SET stamp = 0 WHERE namespace = ''"}, ns)
+	d.deletes([]string{"UPDATE {p}history SET stamp = 0 WHERE namespace = '*'"}, ns)
 	d.New(newName()).wantWaits(false)
 }
 

@@ -43,7 +43,7 @@ func Format(d *Database) {
 		drivertest.WantInvalid(d, "Renew with other tables", err, renewal)
 		d.Do(undo...)
 	}
-	const version = "UPDATE unalike_history SET version = %d WHERE namespace = ''"
+	const version = "UPDATE unalike_history SET version = %d WHERE namespace = '*'"
 	refused("format 4", "format 4", []string{fmt.Sprintf(version, 4)},
 		[]string{fmt.Sprintf(version, 3)})
 	const rename = "ALTER TABLE unalike_slots RENAME COLUMN "

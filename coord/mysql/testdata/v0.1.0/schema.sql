@@ -8,9 +8,9 @@ CREATE TABLE IF NOT EXISTS {slots} (
   lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE KEY (namespace, token)) ENGINE = InnoDB;
 /*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */;
-INSERT IGNORE INTO {history} (namespace, version, stamp, record) SELECT '', 3,
+INSERT IGNORE INTO {history} (namespace, version, stamp, record) SELECT '*', 3,
   /*M! (SELECT CASE WHEN next_not_cached_value = start_value THEN 0 ELSE {now} END
-  FROM {prefix}tickets) *//*!80000 0 */, '';
+  FROM {prefix}tickets) *//*!80000 0 */, '{}';
 CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
   CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired'
   WHEN lease_ends > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) THEN 'held' ELSE 'free' END AS state,

@@ -8,8 +8,8 @@ CREATE TABLE IF NOT EXISTS {slots} (
   record text NOT NULL, token text, identity text, lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE (namespace, token)) WITH (fillfactor = 50);
 CREATE SEQUENCE IF NOT EXISTS {prefix}tickets;
-INSERT INTO {history} (namespace, version, stamp, record) SELECT '', 3,
-  CASE WHEN pg_sequence_last_value('{prefix}tickets'::regclass) IS NULL THEN 0 ELSE {now} END, ''
+INSERT INTO {history} (namespace, version, stamp, record) SELECT '*', 3,
+  CASE WHEN pg_sequence_last_value('{prefix}tickets'::regclass) IS NULL THEN 0 ELSE {now} END, '{}'
   ON CONFLICT DO NOTHING;
 DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace,
   worker,
