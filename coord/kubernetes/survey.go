@@ -102,9 +102,11 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	}
 	meta := ask.New(a.server)
 	if len(a.slots)+len(a.marks) > 0 {
-		base := a.most(func(o *object) int64 { return o.Base })
-		meta = ask.Again(a.server, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
-		meta.Base = max(meta.Base, base)
+		meta = ask.Again(a.server, protocol.Meta{
+			Fingerprint: meta.Fingerprint,
+			Floor:       a.most(func(o *object) int64 { return max(o.Floor, o.Base) }),
+			Base:        a.most(func(o *object) int64 { return o.Base }),
+		})
 	}
 	o := &object{name: s.objectName(-1)}
 	c, err := holding(o.next(), meta)

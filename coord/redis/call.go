@@ -39,7 +39,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		defer leave()
 		defer cancel()
 		defer ended()
-		r, err := run(aside, client, s.key, request)
+		r, err := run(aside, client.UniversalClient, s.key, request)
 		done <- result{r, err}
 	}()
 	select {

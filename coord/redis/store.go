@@ -36,7 +36,7 @@ type connections struct {
 
 // Connect implements [lifetime.Pool]. It reads what every call reads, so that a replica fails.
 func (c connections) Connect(ctx context.Context) error {
-	_, err := run(ctx, c, c.key, []byte(`{"get":["meta"]}`))
+	_, err := run(ctx, c.UniversalClient, c.key, []byte(`{"get":["meta"]}`))
 	return err
 }
 

@@ -223,13 +223,15 @@ func (a *acquisition) mismatch(meta Meta) error {
 	}
 }
 
-// ask says what an acquisition's survey is to read. Who asks for a long window makes no
-// namespace, which would not be declared with it, but the one again that is remembered.
+// ask says what an acquisition's survey is to read. Who asks for a long window makes no new
+// namespace, which would not be declared with it, but again one that is remembered, here or in the
+// back end.
 func (a *acquisition) ask() Ask {
-	ask := Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers}
-	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long ||
-		a.detector.observation().meta.Nonce != "" {
-		ask = a.making(ask, NewMeta(SpaceOf(a.req)), false)
+	ask := a.making(Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers},
+		NewMeta(SpaceOf(a.req)), false)
+	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); long &&
+		a.detector.observation().meta.Nonce == "" {
+		ask.New = nil
 	}
 	return ask
 }

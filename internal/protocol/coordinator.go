@@ -276,33 +276,30 @@ func (c *Coordinator) madeAgain(meta Meta) {
 }
 
 // making asks for a survey that makes the namespace if it is not there, with a record. If this
-// coordinator remembers the namespace, or slots of it are there, it has not been new but lost; and
-// unless it is declared new, it may be, in a back end that forgets.
+// coordinator remembers the namespace, or the back end still has something of it, it has not been
+// new but lost; and unless it is declared new, it may be, in a back end that forgets.
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
-	ask.Again = func(at Span, floor int64) Meta {
+	ask.Again = func(at Span, known Meta) Meta {
 		m, l := c.detector.observation(), c.limits()
 		if at == (Span{}) {
 			at = Span{c.now(), c.now()}
 		}
 		meta.Nonce = rand.Text() // a request that is repeated makes another one
+		meta = meta.with(known)
 		switch {
 		case m.meta.Nonce != "": //mutant:made-again
 			meta = meta.AfterLoss(m.meta, at, l)
 			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
 			meta = meta.afterBirth(at, l)
-		case floor != noSlots:
+		case known.Fingerprint != "": //mutant:known-again
 			meta = meta.AfterLoss(Meta{}, at, l)
 		}
-		meta.Floor = max(meta.Floor, floor)
 		return meta
 	}
-	ask.New = func(at Span) Meta { return ask.Again(at, noSlots) }
+	ask.New = func(at Span) Meta { return ask.Again(at, Meta{}) }
 	return ask
 }
-
-// noSlots is the floor that no slots tell.
-const noSlots = -1
 
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.

@@ -206,13 +206,15 @@ type Ask struct {
 	// Ticket. The record may begin with the floor of a loss, see Settings.Forgets; a store
 	// whose back end has lineages notes the lineage with it then, as with Change.NoteLineage.
 	New func(at Span) Meta
+	// Again returns the record of a namespace that is not there although the back end shows that
+	// it was: it begins with the floor of a loss. Known is the rest of the earlier record, as far
+	// as the back end still has it; its Fingerprint is not empty. The coordinator sets Again where
+	// New is set, and for an acquisition that may make no new namespace. A store that finds nothing
+	// of a deleted namespace does not use it.
+	Again func(at Span, known Meta) Meta
 	// Peek says that the survey writes nothing, draws no ticket and confirms nothing: it may be old,
-	// and no loss is noticed by it. New and Token are not set then.
+	// and no loss is noticed by it. New, Again and Token are not set then.
 	Peek bool
-	// Again returns the record of a namespace which is gone, while slots of it are there that
-	// tell the highest floor that they have seen. The coordinator sets it where New is set. A
-	// store whose slots tell no floor does not use it.
-	Again func(at Span, floor int64) Meta
 }
 
 // Survey is what one look at a namespace tells.

@@ -135,9 +135,9 @@ func (r *rig) ask(token string) protocol.Ask {
 	req := r.request(token)
 	meta := protocol.NewMeta(protocol.SpaceOf(req))
 	return protocol.Ask{
-		Token: token, Identity: req.Identity, Share: req.Workers, New: func(protocol.Span) protocol.Meta {
-			return meta
-		},
+		Token: token, Identity: req.Identity, Share: req.Workers,
+		New:   func(protocol.Span) protocol.Meta { return meta },
+		Again: func(protocol.Span, protocol.Meta) protocol.Meta { return meta },
 	}
 }
 
