@@ -40,8 +40,10 @@ func TestClientRefused(t *testing.T) {
 		{nil, "the Redis client is nil"},
 		{(*goredis.Client)(nil), "is nil"},
 		{(*goredis.ClusterClient)(nil), "is nil"},
-		{closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
-			"Ring"},
+		{
+			closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
+			"Ring",
+		},
 		{struct{ goredis.UniversalClient }{single(goredis.Options{})}, "*redis.ClusterClient is needed"},
 		{single(goredis.Options{ReadTimeout: -1}), endless},
 		{single(goredis.Options{WriteTimeout: redis.MaxHorizon + 1}), endless},
@@ -51,8 +53,10 @@ func TestClientRefused(t *testing.T) {
 		{cluster(goredis.ClusterOptions{ContextTimeoutEnabled: true, ReadTimeout: -2}), endless},
 		{cluster(goredis.ClusterOptions{ReadOnly: true}), "clear ReadOnly"},
 		{cluster(goredis.ClusterOptions{RouteByLatency: true}), "RouteByLatency"},
-		{cluster(goredis.ClusterOptions{RouteRandomly: true, ReadTimeout: -1}),
-			"ask a replica; " + endless + "0s"},
+		{
+			cluster(goredis.ClusterOptions{RouteRandomly: true, ReadTimeout: -1}),
+			"ask a replica; " + endless + "0s",
+		},
 	} {
 		_, err := redis.New(tc.client, "ns", redis.Options{})
 		drivertest.WantInvalid(t, "New", err, tc.says)
