@@ -8,22 +8,32 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// slowly returns a coordinator behind a network that can be slow.
-func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+// behind returns a client of a server behind a network that can be slow.
+func behind(t *testing.T, server *redistest.Server) (*goredis.Client, *proxytest.Proxy) {
 	t.Helper()
-	server := redistest.Start(t, redistest.Options{})
 	network := proxytest.Start(t, server.Addr)
 	client := goredis.NewClient(&goredis.Options{
 		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
 		ReadTimeout: -1, WriteTimeout: -1,
 	})
 	t.Cleanup(func() { _ = client.Close() })
+	return client, network
+}
+
+// slowly returns a coordinator behind a network that can be slow.
+func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+	t.Helper()
+	server := redistest.Start(t, redistest.Options{})
+	client, network := behind(t, server)
 	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout)), network
 }
 
@@ -85,4 +95,54 @@ func TestGeneratorOfASlowRedis(t *testing.T) {
 	t.Parallel()
 	c, network := slowly(t)
 	streamtest.Slow(t, c, network.Delay)
+}
+
+// TestRestart_SlowAnswers: a Redis that is restarted while all answers take 6 s is settled within the
+// allowance, by a generator that goes on and by one that starts then, and both serve as soon as the
+// quarantine is over.
+func TestRestart_SlowAnswers(t *testing.T) {
+	fulltest.Long(t, "answers that take 6 s, and a quarantine of 31 s")
+	t.Parallel()
+	const delay = 6 * time.Second
+	for name, starts := range map[string]bool{"goes on": false, "starts": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{AppendOnly: true})
+			direct := server.Client(t)
+			ns := newNamespace(t, direct, layout)
+			client, network := behind(t, server)
+			c, err := redis.New(client, ns, redis.Options{})
+			drivertest.Closing(t, c, err)
+			var g *core.Generator
+			if !starts {
+				g = streamtest.Generate(t, c, core.Config{})
+			}
+			network.Delay(delay)
+			server.Kill()
+			server.Restart(t)
+			began := time.Now()
+			if starts {
+				if g, err = core.Start(c, core.Config{}); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = g.Close(within(t)) })
+			}
+			eventually(t, "the loss is settled", func() bool {
+				return metaOf(t, direct, ns).Loss.Nonce != ""
+			})
+			t.Logf("settled after %v", time.Since(began))
+			m := metaOf(t, direct, ns)
+			floor := protocol.Time(m.Scale().Micro(m.Loss.Floor))
+			least := protocol.Time(m.Loss.Found).Add(redis.MaxHorizon + redis.DefaultSkewBound)
+			t.Logf("the floor is %v above the time at which the loss was found", floor.Sub(least))
+			if floor.Before(least) || floor.After(least.Add(protocol.LongestAllowance+time.Second)) {
+				t.Errorf("the floor is %v, for a loss that was found at %v", floor, m.Loss.Found)
+			}
+			eventually(t, "IDs are issued", func() bool {
+				_, err := g.TryNext()
+				return err == nil && time.Now().After(floor)
+			})
+			t.Logf("IDs after %v, %v after the floor", time.Since(began), time.Since(floor))
+		})
+	}
 }
