@@ -116,7 +116,7 @@ func TestFloorClock(t *testing.T) {
 			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance},
 			"refuses, too slow": {forgets, 0, time.Minute, 0, 0, LongestAllowance},
 		} {
-			c := &Coordinator{set: tt.set}
+			c := &Coordinator{set: tt.set, detector: &detector{}}
 			c.tooLate.Store(int64(tt.refused))
 			sv := &Survey{began: lifetime.Now()}
 			time.Sleep(tt.took)
