@@ -8,21 +8,31 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// slowly returns a coordinator behind a network that can be slow.
-func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+// behind returns a client of a server behind a network that can be slow.
+func behind(t *testing.T, server *redistest.Server) (*goredis.Client, *proxytest.Proxy) {
 	t.Helper()
-	server := redistest.Start(t, redistest.Options{})
 	network := proxytest.Start(t, server.Addr)
 	client := goredis.NewClient(&goredis.Options{
 		Addr: network.Addr, ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
 	})
 	t.Cleanup(func() { _ = client.Close() })
+	return client, network
+}
+
+// slowly returns a coordinator behind a network that can be slow.
+func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+	t.Helper()
+	server := redistest.Start(t, redistest.Options{})
+	client, network := behind(t, server)
 	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout)), network
 }
 
@@ -84,4 +94,39 @@ func TestGeneratorOfASlowRedis(t *testing.T) {
 	t.Parallel()
 	c, network := slowly(t)
 	streamtest.Slow(t, c, network.Delay)
+}
+
+// TestRestart_SlowAnswers: a Redis that is restarted while all answers take 6 s is settled all the
+// same, with a floor that allows for them.
+func TestRestart_SlowAnswers(t *testing.T) {
+	fulltest.Long(t, "answers that take 6 s, and a quarantine")
+	t.Parallel()
+	const delay = 6 * time.Second
+	server := redistest.Start(t, redistest.Options{AppendOnly: true})
+	direct := server.Client(t)
+	ns := newNamespace(t, direct, layout)
+	client, network := behind(t, server)
+	c, err := redis.New(client, ns, redis.Options{})
+	g := streamtest.Generate(t, drivertest.Closing(t, c, err), core.Config{})
+	network.Delay(delay)
+	server.Kill()
+	server.Restart(t)
+	began := time.Now()
+	eventually(t, "the loss is settled", func() bool {
+		return metaOf(t, direct, ns).Loss.Nonce != ""
+	})
+	m := metaOf(t, direct, ns)
+	found := protocol.Time(m.Loss.Found)
+	floor := protocol.Time(m.Scale().Micro(m.Loss.Floor))
+	allowance := floor.Sub(found.Add(redis.MaxHorizon + redis.DefaultSkewBound))
+	t.Logf("settled after %v, with an allowance of %v", time.Since(began), allowance)
+	if allowance < delay || allowance > protocol.LongestAllowance {
+		t.Errorf("the floor is %v, for a loss that was found at %v", floor, found)
+	}
+	network.Delay(0)
+	eventually(t, "IDs are issued above the floor", func() bool {
+		_, err := g.TryNext()
+		return err == nil && time.Now().After(floor)
+	})
+	t.Logf("IDs after %v", time.Since(began))
 }

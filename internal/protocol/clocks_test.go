@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
@@ -115,7 +116,7 @@ func TestFloorClock(t *testing.T) {
 			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance},
 			"refuses, too slow": {forgets, 0, time.Minute, 0, 0, LongestAllowance},
 		} {
-			c := &Coordinator{set: tt.set}
+			c := &Coordinator{set: tt.set, detector: &detector{}}
 			c.tooLate.Store(int64(tt.refused))
 			sv := &Survey{began: lifetime.Now()}
 			time.Sleep(tt.took)
@@ -128,6 +129,48 @@ func TestFloorClock(t *testing.T) {
 			}
 		}
 	})
+}
+
+// timed is a session that knows the back end's clock.
+type timed struct {
+	Session
+	at Span
+}
+
+func (s timed) Time() Span { return s.at }
+
+// TestSafeEnds: of what the back end's clock can say, each use takes the end that is safe for it.
+func TestSafeEnds(t *testing.T) {
+	const now, second = 1_000_000_000, 1_000_000
+	s := timed{at: Span{now - 8*second, now + 6*second}}
+	c := &Coordinator{
+		set: Settings{
+			SkewBound: time.Second, MaxHorizon: 30 * time.Second, ServerClock: true, Clock: clock.System(),
+		},
+		detector: &detector{limits: Limits{30 * time.Second, time.Second}},
+	}
+	meta := NewMeta(epochSpace)
+	tick := func(micros int64) int64 { return meta.Scale().Tick(micros) }
+	if got, want := c.clamped(s, meta, tick(now+3600*second)), tick(s.at.Low+31*second); got != want {
+		t.Errorf("a window is cut to %d; want %d, which no floor is below", got, want)
+	}
+	if got, want := c.farthest(s, meta), tick(s.at.High+33*second); got != want {
+		t.Errorf("a floor is too far above %d; want %d", got, want)
+	}
+	if got := c.seen(s, Position{Server: exactly(now)}); got != now {
+		t.Errorf("an answer that tells the time was seen at %d; want %d", got, now)
+	}
+	if got := c.seen(s, Position{}); got != s.at.High {
+		t.Errorf("an answer that does not was seen at %d; want %d", got, s.at.High)
+	}
+	c.set.Forgets = true
+	if got, want := c.clamped(s, meta, tick(now+3600*second)), tick(s.at.Low+30*second); got != want {
+		t.Errorf("a window is cut to %d; want %d, which the store does not refuse", got, want)
+	}
+	if got, want := c.farthest(s, meta), tick(s.at.High+33*second+LongestAllowance.Microseconds()); got !=
+		want {
+		t.Errorf("a floor with an allowance is too far above %d; want %d", got, want)
+	}
 }
 
 // listened is a session that tells when leases were renewed, of which those below retired are of
