@@ -35,8 +35,8 @@ func TestURL_Login(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.ToSlash(t.TempDir())
 			for file, text := range map[string]string{
-				"line": "s3cret \r\n", "user": "bob\n", "empty": "\n", "two": "s3\ncret\n",
-				"long": strings.Repeat("s3", 4096),
+				"line": "s3cret \r\n", "user": "bob\n", "empty": "\n", "two": "s3c\nret\n",
+				"long": strings.Repeat("s3c", 4096),
 			} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -50,7 +50,7 @@ func TestURL_Login(t *testing.T) {
 			login, err := u.Login()
 			if tc.says != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.says) ||
-					strings.Contains(err.Error(), "s3") {
+					strings.Contains(err.Error(), "s3c") {
 					t.Errorf("%v; want an error that says %q", err, tc.says)
 				}
 				return
