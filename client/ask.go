@@ -134,8 +134,12 @@ func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Connect-Protocol-Version", "1")
-	if c.o.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.o.Token)
+	token, err := c.o.token()
+	if err != nil {
+		return nil, fmt.Errorf("read the token: %w", err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.o.HTTP.Do(req)
 	if err != nil {

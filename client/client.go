@@ -30,6 +30,8 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 const (
@@ -53,6 +55,8 @@ const (
 	firstPause, refusedPause, mostPause = 20 * time.Millisecond, 500 * time.Millisecond, time.Second
 	// mostWait is for how long a server may have itself left alone.
 	mostWait = 30 * time.Second
+	// maxToken is how many bytes a token may have: as many as a server allows.
+	maxToken = 4 << 10
 	// firstPrefetch is what the first request asks for, and leastPrefetch what any does.
 	firstPrefetch, leastPrefetch = 64, 4
 )
@@ -86,6 +90,14 @@ type Options struct {
 	Generator string
 	// Token is sent as a bearer token. Empty: none.
 	Token string
+	// TokenFile is the path of a file with the token, in one line, in place of Token. Each request
+	// reads it.
+	TokenFile string
+	// CA is the path of a file with the certificates, in PEM form, of the authorities that sign those
+	// of the servers. Empty: the system's, which Go reads once. Cert and Key are the paths of a
+	// certificate and its key, for servers that want one. Each connection reads the files; HTTP must
+	// be nil.
+	CA, Cert, Key string
 	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for
 	// as many as were used in the last MaxAge and half as many again, and first for 64. While Prefetch
 	// IDs are used up sooner than a request is answered it asks for twice as many, where the server
@@ -137,11 +149,11 @@ type Client struct {
 // namespace. It makes no request. Errors wrap [ErrInvalidConfig].
 func New(urls []string, o Options) (*Client, error) {
 	c := &Client{o: o, clock: clock.System()}
+	if err := c.o.resolve(); err != nil {
+		return nil, err
+	}
 	if c.o.HTTP == nil {
-		c.own = &http.Client{Transport: &http.Transport{
-			Proxy:             http.ProxyFromEnvironment,
-			ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-		}}
+		c.own = &http.Client{Transport: o.transport()}
 		c.o.HTTP = c.own
 	}
 	direct := *c.o.HTTP
@@ -149,9 +161,6 @@ func New(urls []string, o Options) (*Client, error) {
 		return http.ErrUseLastResponse
 	}
 	c.o.HTTP = &direct
-	if err := c.o.resolve(); err != nil {
-		return nil, err
-	}
 	if len(urls) == 0 {
 		return nil, fmt.Errorf("%w: there is no URL; name at least one server", ErrInvalidConfig)
 	}
@@ -190,7 +199,46 @@ func (o *Options) resolve() error {
 		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and "+
 			"Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
 	}
+	if files := o.files(); files != nil {
+		if o.HTTP != nil {
+			return fmt.Errorf("%w: CA, Cert and Key are for a client without HTTP; leave HTTP out, or set "+
+				"them in its transport", ErrInvalidConfig)
+		}
+		if err := files.Check(); err != nil {
+			return fmt.Errorf("%w: CA, Cert, Key: %w", ErrInvalidConfig, err)
+		}
+	}
+	if o.Token != "" && o.TokenFile != "" {
+		return fmt.Errorf("%w: Token and TokenFile are both set; set one of them", ErrInvalidConfig)
+	}
+	if _, err := o.token(); err != nil {
+		return fmt.Errorf("%w: TokenFile: %w", ErrInvalidConfig, err)
+	}
 	return nil
+}
+
+// files returns the files of TLS; nil: there are none.
+func (o *Options) files() *tlsfiles.Files {
+	if o.CA == "" && o.Cert == "" && o.Key == "" {
+		return nil
+	}
+	return &tlsfiles.Files{CA: o.CA, Cert: o.Cert, Key: o.Key}
+}
+
+// transport returns the transport of a client of its own.
+func (o *Options) transport() http.RoundTripper {
+	return o.files().Transport(&http.Transport{
+		Proxy:             http.ProxyFromEnvironment,
+		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+	})
+}
+
+// token returns the token of now; empty: there is none.
+func (o *Options) token() (string, error) {
+	if o.TokenFile == "" {
+		return o.Token, nil
+	}
+	return drivers.ReadLine(o.TokenFile, maxToken)
 }
 
 // Next returns a new ID. If none is in memory it waits for Options.Timeout at most; the error is

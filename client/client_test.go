@@ -242,8 +242,14 @@ func TestBadArguments(t *testing.T) {
 		{Prefetch: 1_000_001},
 		{MaxAge: -1},
 		{Timeout: -1},
+		{Token: "secret", TokenFile: "/none"},
+		{TokenFile: "/none"},
+		{CA: "/none"},
+		{Cert: "/none"},
+		{CA: "/none", HTTP: http.DefaultClient},
 	} {
-		if _, err := client.New([]string{"http://host"}, o); !errors.Is(err, client.ErrInvalidConfig) {
+		_, err := client.New([]string{"http://host"}, o)
+		if !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -106,7 +106,8 @@
 // nor a Config that is printed or logged show a password.
 //
 // A password that changes while the program runs stands in a file of one line, which option
-// password_file of the URL names. It is read for each connection that is made:
+// password_file of the URL names, and a user that changes together with it in the file of option
+// user_file. Each connection reads them:
 //
 //	coordinator: redis://orders@redis1:6379/0?namespace=orders&password_file=/run/secrets/redis
 package config

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -319,25 +319,11 @@ type tlsFiles struct {
 
 // read reads the files. The errors name them and show nothing of what is in them.
 func (t tlsFiles) read() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	c, err := (&tlsfiles.Files{CA: t.ClientCA, Cert: t.Cert, Key: t.Key}).Server()
 	if err != nil {
-		return nil, fmt.Errorf("tls: certificate %s with key %s: %w", t.Cert, t.Key, err)
+		return nil, fmt.Errorf("tls: %w", err)
 	}
-	c := &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
-		NextProtos: []string{"h2", "http/1.1"},
-	}
-	if t.ClientCA == "" {
-		return c, nil
-	}
-	text, err := os.ReadFile(t.ClientCA)
-	if err != nil {
-		return nil, fmt.Errorf("tls: client_ca: %w", err)
-	}
-	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	if !c.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("tls: client_ca: %s has no certificate in PEM form", t.ClientCA)
-	}
+	c.NextProtos = []string{"h2", "http/1.1"}
 	return c, nil
 }
 

@@ -3,45 +3,70 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// passwordFile is the option of a URL that names a file with the password.
-const passwordFile = "password_file"
+// Options of a URL that name files, or hold what userinfo cannot.
+const (
+	userFile     = "user_file"
+	passwordFile = "password_file"
+)
+
+// maxSecret is how many bytes a user or a password in a file may have.
+const maxSecret = 4096
 
 // LoginOptions are the options of a URL that [URL.Login] reads.
-var LoginOptions = []string{passwordFile}
+var LoginOptions = []string{userFile, passwordFile}
 
-// Password returns the password to log in with now; empty: there is none. It may read a file, and
-// takes as long as the disk. It is safe for concurrent use, and its errors contain no password.
-type Password func() (string, error)
+// Login returns the user and the password for a connection that is made now; an empty one means
+// that there is none. It may read files, and takes as long as the disk. It is safe for concurrent
+// use, and its errors contain no password.
+type Login func() (user, password string, err error)
 
-// Login returns the user and the password of the URL. With option password_file, the password is
-// the text of that file, which each call of the Password reads, so that one that changes needs no
-// restart. An error says that there are two passwords, or that the file cannot be read now.
-func (u *URL) Login() (user string, password Password, err error) {
-	text, given := "", false
+// Login returns how to log in: with the user and the password of the URL, or with those in the
+// files that options user_file and password_file name. Each call of the returned [Login] reads the
+// files, so that a program takes up a new user or password without a restart. An error reports that
+// something is given twice, or that a file cannot be read now.
+func (u *URL) Login() (Login, error) {
+	var user, password string
+	given := false
 	if u.User != nil {
 		user = u.User.Username()
-		text, given = u.User.Password()
+		password, given = u.User.Password()
 	}
-	if !u.Has(passwordFile) {
-		return user, func() (string, error) { return text, nil }, nil
+	return u.login("", user, password, given)
+}
+
+// LoginWith is [URL.Login] for another server that the URL leads to: it reads the options user,
+// password, user_file and password_file, each with a prefix before its name.
+func (u *URL) LoginWith(prefix string) (Login, error) {
+	password := prefix + "password"
+	return u.login(prefix, u.Option(prefix+"user"), u.Option(password), u.Has(password))
+}
+
+func (u *URL) login(prefix, user, password string, given bool) (Login, error) {
+	name, err := u.secretOf(prefix+userFile, "user", user, user != "")
+	if err != nil {
+		return nil, err
 	}
-	file := u.Option(passwordFile)
-	switch {
-	case given:
-		return "", nil, errors.New("there are a password and option password_file; give one of them")
-	case !filepath.IsAbs(file): // it may be a password
-		return "", nil, errors.New("option password_file is no absolute path; name a file")
+	word, err := u.secretOf(prefix+passwordFile, "password", password, given)
+	if err != nil {
+		return nil, err
 	}
-	password = func() (string, error) { return readPassword(file) }
-	_, err = password()
-	return user, password, err
+	if name.file != "" && word.file == "" {
+		return nil, fmt.Errorf("option %s needs option %s", prefix+userFile, prefix+passwordFile)
+	}
+	login := func() (user, password string, err error) {
+		if user, err = name.read(); err != nil {
+			return "", "", err
+		}
+		password, err = word.read()
+		return user, password, err
+	}
+	_, _, err = login()
+	return login, err
 }
 
 // HasPassword reports whether the URL has a password, or names a file with one.
@@ -53,42 +78,49 @@ func (u *URL) HasPassword() bool {
 	return text != "" || u.Has(passwordFile)
 }
 
-// LoginBoth is Login where a user and a password belong together: there are both, or neither.
-func (u *URL) LoginBoth() (user string, password Password, err error) {
-	if user, password, err = u.Login(); err != nil {
-		return user, password, err
+// LoginBoth is Login where a user and a password belong together: there are both, or neither. The
+// [Login] is nil if there is neither.
+func (u *URL) LoginBoth() (Login, error) {
+	login, err := u.Login()
+	if err != nil {
+		return nil, err
 	}
-	if u.User != nil && user == "" || (user != "") != u.HasPassword() {
-		return "", nil, errors.New("a user and a password belong together; write user:password@, " +
+	hasUser := u.Has(userFile) || u.User != nil && u.User.Username() != ""
+	if u.User != nil && !hasUser || hasUser != u.HasPassword() {
+		return nil, errors.New("a user and a password belong together; write user:password@, " +
 			"or user@ and option password_file, or neither")
 	}
-	return user, password, nil
+	if !hasUser {
+		return nil, nil
+	}
+	return login, nil
 }
 
-// maxPassword is how long a file with a password may be.
-const maxPassword = 4096
+// secret is a user or a password: a text, or the only line of a file.
+type secret struct{ text, option, file string }
 
-// readPassword reads a file of one line; the end of the line is no part of the password. What is
-// no file, such as a pipe, might never end.
-func readPassword(path string) (string, error) {
-	bad := func(why string) error {
-		return &fs.PathError{Op: "option password_file: read", Path: path, Err: errors.New(why)}
+// secretOf returns the secret that is given as a text, or in a file that an option names.
+func (u *URL) secretOf(option, what, text string, given bool) (secret, error) {
+	s := secret{text: text, option: option, file: u.Option(option)}
+	switch {
+	case !u.Has(option):
+		return s, nil
+	case given:
+		return s, fmt.Errorf("there are a %s and option %s; give one of them", what, option)
+	case !filepath.IsAbs(s.file): // it may be a password
+		return s, fmt.Errorf("option %s is no absolute path; name a file", option)
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", bad("it is no regular file")
+	return s, nil
+}
+
+// read returns the secret as it is now.
+func (s secret) read() (string, error) {
+	if s.file == "" {
+		return s.text, nil
 	}
-	file, err := os.Open(path)
+	text, err := drivers.ReadLine(s.file, maxSecret)
 	if err != nil {
-		return "", fmt.Errorf("option password_file: %w", err)
-	}
-	defer func() { _ = file.Close() }() // it was read
-	data, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
-	if err != nil {
-		return "", fmt.Errorf("option password_file: %w", err)
-	}
-	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
-	if text == "" || len(text) > maxPassword || strings.ContainsAny(text, "\r\n") {
-		return "", bad("it is to have the password in one line, of 1 to 4096 bytes")
+		return "", fmt.Errorf("option %s: %w", s.option, err)
 	}
 	return text, nil
 }

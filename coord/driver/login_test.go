@@ -9,38 +9,48 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 )
 
-// TestLogin: where the password is, and what is wrong with its file.
-func TestLogin(t *testing.T) {
+// TestURL_Login: where user and password are, and what is wrong with their files.
+func TestURL_Login(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "password")
 	for name, tc := range map[string]struct {
-		userinfo, text, password, says string
+		userinfo, options    string // {} is the directory of the files
+		user, password, says string
 	}{
-		"one line":          {"ann@", "s3cret", "s3cret", ""},
-		"with its end":      {"ann@", "s3cret \r\n", "s3cret ", ""},
-		"of nobody":         {"", "s3cret\n", "s3cret", ""},
-		"empty":             {"ann@", "\n", "", "in one line"},
-		"two lines":         {"ann@", "s3\ncret\n", "", "in one line"},
-		"a pipe":            {"ann@", "", "", "no regular file"},
-		"there is another":  {"ann:s3cret@", "other\n", "", "give one of them"},
-		"the other is none": {"ann:@", "other\n", "", "give one of them"},
+		"in the URL":        {"ann:s3cret@", "", "ann", "s3cret", ""},
+		"one line":          {"ann@", "password_file={}/line", "ann", "s3cret ", ""},
+		"without a user":    {"", "password_file={}/line", "", "s3cret ", ""},
+		"both in files":     {"", "user_file={}/user&password_file={}/line", "bob", "s3cret ", ""},
+		"empty":             {"ann@", "password_file={}/empty", "", "", "one line of 1 to 4096"},
+		"two lines":         {"ann@", "password_file={}/two", "", "", "must hold one line"},
+		"too long":          {"ann@", "password_file={}/long", "", "", "more than 4098 bytes"},
+		"a device":          {"ann@", "password_file=" + os.DevNull, "", "", "not a regular file"},
+		"missing":           {"ann@", "password_file={}/none", "", "", "none"},
+		"another password":  {"ann:s3cret@", "password_file={}/line", "", "", "give one of them"},
+		"an empty password": {"ann:@", "password_file={}/line", "", "", "give one of them"},
+		"another user": {
+			"ann@", "user_file={}/user&password_file={}/line", "", "", "give one of them",
+		},
+		"a user alone": {"", "user_file={}/user", "", "", "user_file needs option password_file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := file
-			if tc.says == "no regular file" {
-				file = os.DevNull
-			} else if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
-				t.Fatal(err)
+			dir := filepath.ToSlash(t.TempDir())
+			for file, text := range map[string]string{
+				"line": "s3cret \r\n", "user": "bob\n", "empty": "\n", "two": "s3c\nret\n",
+				"long": strings.Repeat("s3c", 4096),
+			} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
-			url := "redis://" + tc.userinfo + "h?password_file=" + filepath.ToSlash(file)
-			u, err := driver.ParseURL(url)
+			options := strings.ReplaceAll(tc.options, "{}", dir)
+			u, err := driver.ParseURL("redis://" + tc.userinfo + "h?" + options)
 			if err != nil {
 				t.Fatal(err)
 			}
-			user, read, err := u.Login()
+			login, err := u.Login()
 			if tc.says != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.says) ||
-					strings.Contains(err.Error(), "s3") {
+					strings.Contains(err.Error(), "s3c") {
 					t.Errorf("%v; want an error that says %q", err, tc.says)
 				}
 				return
@@ -48,29 +58,32 @@ func TestLogin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if password, err := read(); err != nil || password != tc.password {
-				t.Errorf("the password is %q (%v), want %q", password, err, tc.password)
-			}
-			if want := strings.TrimSuffix(tc.userinfo, "@"); user != want {
-				t.Errorf("the user is %q, want %q", user, want)
+			if user, password, err := login(); err != nil || user != tc.user || password != tc.password {
+				t.Errorf("user %q, password %q (%v), want %q, %q", user, password, err, tc.user, tc.password)
 			}
 		})
 	}
 }
 
-// TestLoginWithoutAFile: what is no path may be a password, and no error and no log shows it.
-func TestLoginWithoutAFile(t *testing.T) {
+// TestURL_LoginWithoutAFile: what is no path may be a password, and no error and no log shows it.
+func TestURL_LoginWithoutAFile(t *testing.T) {
 	t.Parallel()
-	u, err := driver.ParseURL("redis://ann@h?password_file=s3cret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = u.Login()
-	if err == nil || !strings.Contains(err.Error(), "absolute") ||
-		strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("%v; want an error that wants an absolute path", err)
-	}
-	if strings.Contains(u.String(), "s3cret") {
-		t.Errorf("%s shows what may be a password", u)
+	for _, option := range []string{"password_file", "user_file", "sentinel_password_file"} {
+		u, err := driver.ParseURL("redis://h?" + option + "=s3cret")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := u.Login
+		if strings.HasPrefix(option, "sentinel_") {
+			read = func() (driver.Login, error) { return u.LoginWith("sentinel_") }
+		}
+		_, err = read()
+		if err == nil || !strings.Contains(err.Error(), option+" is no absolute path") ||
+			strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%v; want an error that wants an absolute path", err)
+		}
+		if strings.Contains(u.String(), "s3cret") {
+			t.Errorf("%s shows what may be a password", u)
+		}
 	}
 }

@@ -174,7 +174,8 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 // that is misspelt.
 var shown = append([]string{
 	"accept", "ca", "cert", "count", "durable", "failover", "fresh", "in", "key", "namespace",
-	passwordFile, "prefix", "role", "sentinel_user", "skew", "socket", "state", "table", "worker",
+	passwordFile, "prefix", "role", "sentinel_password_file", "sentinel_user", "sentinel_user_file",
+	"skew", "socket", "state", "table", userFile, "worker",
 }, leaseOptions...)
 
 // String prints the URL with its password replaced, and the values of options that no driver
@@ -190,7 +191,8 @@ func (u *URL) String() string {
 	}
 	options := maps.Clone(u.options)
 	for name := range options {
-		if !slices.Contains(shown, name) || name == passwordFile && !filepath.IsAbs(u.Option(name)) {
+		secret := strings.HasSuffix(name, passwordFile) || strings.HasSuffix(name, userFile)
+		if !slices.Contains(shown, name) || secret && !filepath.IsAbs(u.Option(name)) {
 			options[name] = []string{"xxxxx"}
 		}
 	}

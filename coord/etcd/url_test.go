@@ -57,7 +57,7 @@ func TestBadURL(t *testing.T) {
 			"write user:password@, or user@ and option password_file, or neither",
 		"etcd://:secret@h/ns": "password",
 		"etcd://h/ns?ca=x":    "etcds://",
-		"etcds://h/ns?cert=x": "options cert and key belong together; " +
+		"etcds://h/ns?cert=x": "cert and key belong together; " +
 			"give both, or neither",
 		"etcds://h/ns?ca=/no/such/file":                     "no such file",
 		"etcds://h/ns?ca=" + junk:                           "no certificate",
@@ -178,28 +178,6 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%s: the error has the password: %v", name, err)
 		}
 	}
-}
-
-// TestPasswordFile: a password that changes needs no restart.
-func TestPasswordFile(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	etcdtest.Protect(t, server, "/unalike/ns/", "of root")
-	cfg := clientv3.Config{
-		Endpoints: []string{server.Endpoint}, Username: "root", Password: "of root",
-	}
-	root, err := clientv3.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	url := "etcd://holder@" + server.Endpoint + "/ns?"
-	drivertest.ChangedPassword(t, url, func(password string) {
-		// Who was logged in with another password has to log in again.
-		if _, err := root.UserChangePassword(t.Context(), "holder", password); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // TestPlace: what leads to another namespace is another place.

@@ -2,8 +2,6 @@ package kubernetes
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +12,8 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 // serviceAccount is the folder in which a pod finds who it is.
@@ -25,39 +25,34 @@ func ownNamespace(folder string) string {
 	return cmp.Or(strings.TrimSpace(string(b)), "default")
 }
 
+// maxToken is how many bytes a token may have: what an API server accepts of all headers.
+const maxToken = 1 << 20
+
 // readToken reads the projected token of a service account from its file, as it rotates.
 func readToken(file string) (string, error) {
-	b, err := os.ReadFile(file)
-	value := strings.TrimSpace(string(b))
-	if err == nil && value == "" {
-		err = fmt.Errorf("%s is empty", file)
-	}
+	value, err := drivers.ReadLine(file, maxToken)
 	if err != nil {
 		return "", fmt.Errorf("the token of the service account cannot be read: %w", err)
 	}
 	return value, nil
 }
 
-// inCluster returns how this pod reaches its API server.
-func inCluster(folder string, env func(string) string) (baseURL string, _ *tls.Config, _ error) {
+// inCluster returns how this pod reaches its API server, and the file with the authorities of that.
+func inCluster(folder string,
+	env func(string) string,
+) (baseURL string, _ *tlsfiles.Files, _ error) {
 	host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return "", nil, fmt.Errorf("%w: this is no pod of a cluster: KUBERNETES_SERVICE_HOST is "+
 			"not set; name the API server, or run 'kubectl proxy' and write "+
 			"kubernetes+http://127.0.0.1:8001?namespace=name", coord.ErrInvalid)
 	}
-	ca, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
-	if err != nil {
+	files := &tlsfiles.Files{CA: filepath.Join(folder, "ca.crt")}
+	if err := files.Check(); err != nil {
 		return "", nil, fmt.Errorf("%w: the certificates of the cluster cannot be read: %w; "+
 			"set automountServiceAccountToken to true", coord.ErrInvalid, err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(ca) {
-		return "", nil, fmt.Errorf("%w: %s has no certificate",
-			coord.ErrInvalid, filepath.Join(folder, "ca.crt"))
-	}
-	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	return "https://" + net.JoinHostPort(host, port), config, nil
+	return "https://" + net.JoinHostPort(host, port), files, nil
 }
 
 // dialTime is how long it may take to connect.
@@ -65,13 +60,14 @@ const dialTime = 5 * time.Second
 
 // newClient returns a client of its own. It speaks HTTP/1.1, whose connections end with a request
 // that is given up: that of HTTP/2 would be used for ever, also if it leads to a server that hangs.
-func newClient(config *tls.Config) *http.Client {
+// Nil files: it connects without TLS.
+func newClient(files *tlsfiles.Files) *http.Client {
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
+		TLSHandshakeTimeout: dialTime, MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
+	}
 	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
-			TLSClientConfig: config, TLSHandshakeTimeout: dialTime,
-			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
-		},
+		Transport: files.Transport(transport),
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the API server redirects, which it does not")
 		},

@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"io"
 	"log"
@@ -16,8 +17,12 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 // pod is the folder of a pod that has files.
@@ -65,7 +70,7 @@ func TestBadPod(t *testing.T) {
 		},
 		"no certificate": {
 			map[string]string{"token": "t", "ca.crt": "junk"},
-			"ca.crt has no certificate", "",
+			"ca.crt: no certificate", "",
 		},
 		"no name": {
 			map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"},
@@ -76,7 +81,10 @@ func TestBadPod(t *testing.T) {
 			"",
 			"the token of the service account cannot be read",
 		},
-		"an empty token": {map[string]string{"ca.crt": good, "token": " \n"}, "", "token is empty"},
+		"an empty token": {
+			map[string]string{"ca.crt": good, "token": "\n"},
+			"", "token: must hold one line",
+		},
 		"another authority": {
 			map[string]string{"ca.crt": string(other), "token": "t"},
 			"",
@@ -164,6 +172,71 @@ func TestToken(t *testing.T) {
 	if _, err := k.Inspect(drivertest.Within(t)); err != nil {
 		t.Errorf("with a new token: %v", err)
 	}
+}
+
+// TestPod_AuthorityIsReplaced: connections are made with the ca.crt of their time; one that cannot
+// be used fails a call and names the file.
+func TestPod_AuthorityIsReplaced(t *testing.T) {
+	t.Parallel()
+	files := certtest.NewSet(t)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		empty(w)
+	}))
+	own := tlsfiles.Files{Cert: files.Server.Cert, Key: files.Server.Key}
+	s.TLS = &tls.Config{
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return own.Server() },
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	folder := filepath.Dir(files.CA)
+	proctest.Write(t, filepath.Join(folder, "token"), "t")
+	k, err := kubernetes.OpenPod(folder, s.URL)
+	k = drivertest.Closing(t, k, err)
+	inspect := func() error {
+		s.CloseClientConnections()
+		_, err := k.Inspect(drivertest.Within(t))
+		return err
+	}
+	for range 2 {
+		if err := inspect(); err != nil {
+			t.Error(err)
+		}
+		files.Replace(t)
+	}
+	proctest.Write(t, files.CA, "")
+	if err := inspect(); err == nil || !strings.Contains(err.Error(), files.CA) ||
+		coord.Permanent(err) {
+		t.Errorf("%v; want an error that may pass and names the file", err)
+	}
+	files.Replace(t)
+	if err := inspect(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPod_GeneratorGoesOn: a running generator keeps its lease when the cluster has another
+// authority.
+func TestPod_GeneratorGoesOn(t *testing.T) {
+	t.Parallel()
+	files := certtest.NewSet(t)
+	s := kubetest.StartTLS(t, files.Server)
+	folder := filepath.Dir(files.CA)
+	proctest.Write(t, filepath.Join(folder, "token"), kubetest.Admin)
+	k, err := kubernetes.OpenPod(folder, s.URL)
+	k = drivertest.Closing(t, k, err)
+	if err := k.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	g, err := core.New(drivertest.Within(t), k, core.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.Close(t.Context()) }()
+	drivertest.GoesOn(t, g, func() {
+		files.Replace(t)
+		s.Terminate(t)
+		s.Restart(t)
+	})
 }
 
 // TestForeign: what answers is no API server. The error says so, soon, and nothing is taken to be

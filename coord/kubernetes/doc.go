@@ -15,9 +15,9 @@
 //	kubernetes://?namespace=orders
 //	kubernetes+http://127.0.0.1:8001?namespace=orders&in=shop
 //
-// The first is for a pod, which knows its API server and has the token of its service account;
-// that may rotate. The second is for 'kubectl proxy'. Or with a client of your own, such as one
-// of client-go's:
+// The first is for a pod, which knows its API server and has the token of its service account. Each
+// connection reads the cluster's ca.crt and each request the token, so both may rotate. The second
+// is for 'kubectl proxy'. Or with a client of your own, such as one of client-go's:
 //
 //	client, err := rest.HTTPClientFor(config)
 //	c, err := kubernetes.New(client, config.Host, "orders", kubernetes.Options{})

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 const (
@@ -46,16 +46,16 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 		return nil, err
 	}
 	var base, token string
-	var config *tls.Config
+	var files *tlsfiles.Files
 	opts.In = cmp.Or(opts.In, ownNamespace(folder))
 	if u.Scheme == plain {
 		base = "http://" + u.Hosts[0] + u.Path
-	} else if base, config, err = inCluster(folder, env); err != nil {
+	} else if base, files, err = inCluster(folder, env); err != nil {
 		return nil, err
 	} else {
 		token = filepath.Join(folder, "token")
 	}
-	return build(&api{client: newClient(config), own: true, token: token}, base, namespace, opts)
+	return build(&api{client: newClient(files), own: true, token: token}, base, namespace, opts)
 }
 
 // parse reads a URL.

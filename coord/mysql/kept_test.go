@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -132,19 +131,5 @@ func TestPromoted(t *testing.T) {
 			there.Exec("RESET SLAVE ALL")
 			there.Exec("SET GLOBAL read_only = 0")
 		},
-	})
-}
-
-// TestPasswordFile: a password that changes needs no restart.
-func TestPasswordFile(t *testing.T) {
-	t.Parallel()
-	s := mysqltest.Start(t)
-	d := database(t, s, "")
-	d.Exec("CREATE USER ann")
-	d.Exec("GRANT ALL ON unalike.* TO ann")
-	url := "mysql://ann@" + s.Addr() + "/unalike?namespace=ns&"
-	drivertest.ChangedPassword(t, url, func(password string) {
-		d.Exec("ALTER USER ann IDENTIFIED BY '%s'", strings.ReplaceAll(password, "'", "''"))
-		d.Exec("KILL USER ann")
 	})
 }

@@ -38,10 +38,11 @@
 //	accept                risks that are taken, separated by commas: fsync, full_page_writes
 //	ca                    certificates in PEM form that sign the servers'; the system's
 //	cert, key             the client's certificate and its key
-//	password_file         a file with the password, in place of one in the URL, which may change
+//	password_file         a file with the password, in place of one in the URL
+//	user_file             a file with the user, in place of one in the URL; with password_file
 //
-// The file with the password and the client's certificate are read again for each connection, so
-// that what is renewed needs no restart. The authority's certificate is read once.
+// Each connection reads the files, so that replacing one needs no restart. Go reads the system's
+// authorities once: name them with ca if they change.
 //
 // # Transactions
 //

@@ -24,11 +24,11 @@ func FuzzURL(f *testing.F) {
 		if err := config.BeforeConnect(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		password, err := target.Password()
+		user, password, err := target.Login()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.User != target.User || c.Database != target.Database || c.Password != password ||
+		if c.User != user || c.Database != target.Database || c.Password != password ||
 			1+len(c.Fallbacks) < len(target.Addrs) || (c.TLSConfig != nil) != (target.TLS != nil) {
 			t.Errorf("%q is read as user %q, database %q, %q and %d more", s, c.User, c.Database, c.Host,
 				len(c.Fallbacks))

@@ -3,9 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -206,34 +203,5 @@ func TestRebuilt(t *testing.T) {
 	again, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
 	if err != nil || again.NotAfter != g.NotAfter+1000 || again.Generation != g.Generation {
 		t.Errorf("Renew of %v: %v, %v", g, again, err)
-	}
-}
-
-// TestPasswordFile: a password that changes needs no restart.
-func TestPasswordFile(t *testing.T) {
-	t.Parallel()
-	s := pgtest.Start(t)
-	d := database(t, s, "")
-	d.Exec("CREATE ROLE ann LOGIN SUPERUSER")
-	wantPassword(t, s, "ann")
-	d.Exec("SELECT pg_reload_conf()")
-	url := "postgres://ann@127.0.0.1:" + s.Port + "/postgres?namespace=ns&accept=fsync&"
-	drivertest.ChangedPassword(t, url, func(password string) {
-		d.Exec("ALTER ROLE ann PASSWORD '%s'", strings.ReplaceAll(password, "'", "''"))
-		d.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
-	})
-}
-
-// wantPassword has the server want a password of a user, when it has read its files again.
-func wantPassword(t *testing.T, s *pgtest.Server, user string) {
-	t.Helper()
-	file := filepath.Join(s.Dir, "pg_hba.conf")
-	rules, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rule := "host all " + user + " 127.0.0.1/32 scram-sha-256\n"
-	if err := os.WriteFile(file, append([]byte(rule), rules...), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }

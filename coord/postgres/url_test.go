@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 func TestTLS(t *testing.T) {
 	ca := certtest.New(t)
 	pair := ca.Issue(t)
-	s := pgtest.StartTLS(t, pair.Cert, pair.Key)
+	s := pgtest.StartTLS(t, pgtest.TLS{Cert: pair.Cert, Key: pair.Key})
 	sqltest.TLS(t, ca, "postgress://postgres@127.0.0.1:"+s.Port+"/postgres", "fsync")
 }
 

@@ -31,12 +31,13 @@
 //	skew                  how far apart clocks may be, 1s
 //	ca                    certificates in PEM form that sign the servers'; the system's
 //	cert, key             the client's certificate and its key
-//	password_file         a file with the password, in place of one in the URL, which may change
-//	sentinel_user, sentinel_password
-//	                      for the Sentinels themselves, if they want them; read once
+//	password_file         a file with the password, in place of one in the URL
+//	user_file             a file with the user, in place of one in the URL; with password_file
+//	sentinel_user, sentinel_password, sentinel_user_file, sentinel_password_file
+//	                      the same for the Sentinels themselves, if they want a login
 //
-// The file with the password and the client's certificate are read again for each connection, so
-// that what is renewed needs no restart. The authority's certificate is read once.
+// Each connection reads the files, so that replacing one needs no restart. Go reads the system's
+// authorities once: name them with ca if they change.
 //
 // # Your own client
 //

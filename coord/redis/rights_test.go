@@ -167,15 +167,3 @@ func TestRightsInACluster(t *testing.T) {
 		t.Errorf("without the right +command: %v", err)
 	}
 }
-
-// TestPasswordFile: a password that changes needs no restart.
-func TestPasswordFile(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	setUser(t, server, "ann", "ns", redis.Commands())
-	url := "redis://ann@" + server.Addr + "?namespace=ns&"
-	drivertest.ChangedPassword(t, url, func(password string) {
-		server.Do(t, "ACL", "SETUSER", "ann", "resetpass", ">"+password)
-		server.Do(t, "CLIENT", "KILL", "USER", "ann")
-	})
-}

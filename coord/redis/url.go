@@ -1,8 +1,8 @@
 package redis
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
@@ -35,7 +34,9 @@ var (
 	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil}
 	sentinel = kind{
 		"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
-		[]string{"sentinel_user", "sentinel_password"},
+		[]string{
+			"sentinel_user", "sentinel_password", "sentinel_user_file", "sentinel_password_file",
+		},
 	}
 	cluster = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil}
 )
@@ -96,15 +97,14 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 
 // target is what a URL says.
 type target struct {
-	namespace                  string
-	options                    Options
-	addrs                      []string
-	user                       string
-	password                   driver.Password
-	sentinelUser, sentinelPass string
-	master                     string
-	db                         int
-	tls                        *tls.Config
+	namespace string
+	options   Options
+	addrs     []string
+	login     driver.Login // of the servers
+	sentinel  driver.Login // of the Sentinels
+	master    string
+	db        int
+	tls       *tlsfiles.Files // nil: none
 }
 
 // place is the text of [coord.Description].
@@ -117,7 +117,7 @@ func (k kind) place(addrs []string, master string, db int, namespace string) str
 func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 	var t target
 	if err := u.CheckOptions(slices.Concat(k.options, driver.LoginOptions,
-		[]string{"namespace", "ca", "cert", "key", "skew"})...); err != nil {
+		tlsfiles.Options, []string{"namespace", "skew"})...); err != nil {
 		return t, err
 	}
 	usage := u.Scheme + "://" + k.example
@@ -181,16 +181,19 @@ func (t *target) parsePath(k kind, path, usage string) error {
 
 // parseUsers reads the user and the password of the servers and of the Sentinels.
 func (t *target) parseUsers(u *driver.URL) (err error) {
-	if t.user, t.password, err = u.Login(); err != nil {
+	if t.login, err = u.Login(); err != nil {
 		return err
 	}
 	if u.User != nil && !u.HasPassword() {
 		return errors.New("there is a user without a password; write user:password@, or user@ and " +
 			"option password_file, or :password@ for the user that Redis has by default")
 	}
-	t.sentinelUser, t.sentinelPass = u.Option("sentinel_user"), u.Option("sentinel_password")
-	if t.sentinelUser != "" && t.sentinelPass == "" {
-		return errors.New("option sentinel_user needs option sentinel_password")
+	if t.sentinel, err = u.LoginWith("sentinel_"); err != nil {
+		return err
+	}
+	if user, password, err := t.sentinel(); err != nil || user != "" && password == "" {
+		return cmp.Or(err, errors.New("option sentinel_user needs option sentinel_password or "+
+			"sentinel_password_file"))
 	}
 	return nil
 }
@@ -208,7 +211,7 @@ func (t *target) parseOptions(u *driver.URL) (err error) {
 
 func (t *target) parseTLS(k kind, secure bool, u *driver.URL) (err error) {
 	if secure {
-		t.tls, err = tlsfiles.Config(u, clock.System())
+		t.tls, err = tlsfiles.FromURL(u)
 		return err
 	}
 	return tlsfiles.None(u, k.name(true))
@@ -218,26 +221,24 @@ func (t *target) parseTLS(k kind, secure bool, u *driver.URL) (err error) {
 // connection that hangs keeps its place in the client's pool for as long.
 const dialTime = 10 * time.Second
 
-// login is the user and the password for a connection that is made now.
-func (t target) login(context.Context) (user, password string, err error) {
-	password, err = t.password()
-	return t.user, password, err
-}
-
 // client returns a client, which asks Sentinels until life ends. It makes no retries of its own,
 // and its calls end with their contexts and with nothing else: -1 is no timeout. It says nothing to
 // the server that a user with few rights may not say.
 func (t target) client(life context.Context, k kind) goredis.UniversalClient {
 	o := &goredis.UniversalOptions{
 		Addrs: t.addrs, MasterName: t.master, IsClusterMode: k.scheme == cluster.scheme, DB: t.db,
-		CredentialsProviderContext: t.login,
-		SentinelUsername:           t.sentinelUser, SentinelPassword: t.sentinelPass, TLSConfig: t.tls,
+		CredentialsProviderContext: func(context.Context) (user, password string, err error) {
+			return t.login()
+		},
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	if t.master != "" {
-		o.Dialer = (&sentinels{t.addrs, t.tls, life}).dial
+	switch {
+	case t.master != "":
+		o.Dialer, o.OnConnect = (&dialer{t.tls, life, t.addrs}).dial, t.loginToSentinel
+	case t.tls != nil:
+		o.Dialer = (&dialer{tls: t.tls, life: life}).dial
 	}
 	return goredis.NewUniversalClient(o)
 }

@@ -97,7 +97,7 @@ func TestBadURL(t *testing.T) {
 			"redis-sentinel://",
 		"redis-sentinel://h/m/x?namespace=ns":               `database is "x"`,
 		"redis-sentinel://h/m?namespace=ns&sentinel_user=a": "sentinel_password",
-		"rediss://h?namespace=ns&cert=x": "options cert and key belong together; " +
+		"rediss://h?namespace=ns&cert=x": "cert and key belong together; " +
 			"give both, or neither",
 		"rediss-sentinel://h/m?namespace=ns&ca=/no/such/file":          "no such file",
 		"rediss-cluster://h?namespace=ns&ca=" + junk:                   "no certificate",

@@ -72,6 +72,9 @@ func (s *session) together(ctx context.Context, requests ...request) error {
 	if ctx.Err() != nil {
 		s.forsake()
 	}
+	if is(err, client.ErrNoAuth) {
+		s.relogin()
+	}
 	return s.explain(ctx, err)
 }
 

@@ -18,8 +18,12 @@
 //	namespace             required
 //	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
 //	skew                  how far a clock may be from the servers', 1s
-//	password_file         a file with the password, in place of one in the URL; it is read once, as
-//	                      the nodes that were made belong to a user with this password
+//	password_file         a file with the password, in place of one in the URL
+//	user_file             a file with the user, in place of one in the URL; with password_file
+//
+// Each connection reads the files. The nodes belong to a user with a password, so an operator
+// changes their ACLs as well: docs/runbooks/zookeeper.md has the steps. A session that is refused
+// access connects again if the files have changed, and goes on with the new login.
 //
 // Opening contacts nobody.
 //

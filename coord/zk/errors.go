@@ -43,8 +43,12 @@ func (st *store) refused(node string, err error) error {
 		return err
 	}
 	who := "without a user and a password"
-	if st.opts.User != "" {
-		who = fmt.Sprintf("as user %q, perhaps with a wrong password", st.opts.User)
+	if st.opts.Login != nil {
+		user, _, unread := st.opts.Login()
+		who = fmt.Sprintf("as user %q, perhaps with a wrong password", user)
+		if unread != nil {
+			who = fmt.Sprintf("as the last user, and the next one is not known (%v)", unread)
+		}
 	}
 	return fmt.Errorf("%w: ZooKeeper refuses access to node %s %s; the user that made it may use it, "+
 		"see its ACL: %w", coord.ErrInvalid, node, who, err)

@@ -82,7 +82,8 @@ const longestGreeting = 256
 type link struct {
 	net.Conn
 	answerTime time.Duration
-	greeted    bool // the length of the first answer was read; only the client's reader uses it
+	login      []byte // the packet that shows credentials; empty: there are none
+	greeted    bool   // the length of the first answer was read; only the client's reader uses it
 	of         *session
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -39,6 +40,10 @@ type Options struct {
 	// nobody else can read or change them. Both or neither; without them, anybody who
 	// reaches the servers can. The user name contains no colon.
 	User, Password string
+	// Login, in place of User and Password, returns both as they are for a connection that
+	// is made now. A connection that is refused access is made anew if they have changed. Nil: User
+	// and Password.
+	Login driver.Login
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. TTL is the timeout of the session, in whole milliseconds; a server
 	// that insists on another one is refused. Zero fields: TTL 15 s, Horizon 30 s,
@@ -73,13 +78,20 @@ func (opts Options) resolve() (Options, error) {
 	if err := checkChroot(opts.Chroot); err != nil {
 		return opts, err
 	}
+	user, password := opts.User, opts.Password
 	switch {
-	case (opts.User == "") != (opts.Password == ""):
+	case (user == "") != (password == ""):
 		return opts, fmt.Errorf("%w: User is %q; a user and a password belong together: give "+
-			"both, or neither", coord.ErrInvalid, opts.User)
-	case strings.Contains(opts.User, ":"):
-		return opts, fmt.Errorf("%w: User %q contains a colon; ZooKeeper's digest scheme ends the "+
-			"user name there", coord.ErrInvalid, opts.User)
+			"both, or neither", coord.ErrInvalid, user)
+	case user != "" && opts.Login != nil:
+		return opts, fmt.Errorf("%w: User and Login are both set; set one of them", coord.ErrInvalid)
+	case user != "":
+		opts.Login = func() (string, string, error) { return user, password, nil }
+	case opts.Login == nil:
+		return opts, nil
+	}
+	if _, err := opts.loginPacket(); err != nil {
+		return opts, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
 	return opts, nil
 }

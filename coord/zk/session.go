@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -112,6 +113,10 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.login, err = s.opts.loginPacket(); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.Over(); err != nil {
@@ -189,7 +194,7 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 			"within them", coord.ErrInvalid, s.ttl, timeout))
 		return
 	}
-	_, _ = s.link.Write(s.login) // if the connection has ended, the client learns it
+	_, _ = s.link.Write(s.link.login) // if the connection has ended, the client learns it
 	if s.silent != nil {
 		s.silent.Stop()
 	}
@@ -197,10 +202,33 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 	close(s.ready)
 }
 
-// loginPacket is the packet that shows credentials. It is sent on each connection before the
-// client sends anything. The client's AddAuth costs a round trip, is forgotten if its answer
-// is lost, and the client hangs for ever if it cannot be sent again on the next connection.
-func loginPacket(user, password string) []byte {
+// relogin ends the connection if the credentials have changed since it was made, so that the
+// session goes on with the next one, as the user of now.
+func (s *session) relogin() {
+	login, err := s.opts.loginPacket()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.link != nil && !bytes.Equal(login, s.link.login) { //mutant:zk-relogin
+		_ = s.link.Close()
+	}
+}
+
+// loginPacket returns the packet that shows the credentials of now; empty: there are none. It is
+// sent on each connection before the client sends anything. The client's AddAuth costs a round
+// trip, is forgotten if its answer is lost, and the client hangs for ever if it cannot be sent
+// again on the next connection.
+func (opts Options) loginPacket() ([]byte, error) {
+	if opts.Login == nil {
+		return nil, nil
+	}
+	user, password, err := opts.Login()
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(user, ":") {
+		return nil, fmt.Errorf("user %q contains a colon; ZooKeeper's digest scheme ends the "+
+			"user name there", user)
+	}
 	const number, operation, kind = -4, 100, 0
 	var b []byte
 	for _, n := range []int32{number, operation, kind} {
@@ -209,7 +237,7 @@ func loginPacket(user, password string) []byte {
 	for _, text := range []string{"digest", user + ":" + password} {
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
 	}
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...), nil
 }
 
 // event is told by the client what happens. It does not block: the client's

@@ -21,7 +21,6 @@ import (
 // store is the nodes of one namespace as a [protocol.Store].
 type store struct {
 	servers  []string
-	login    []byte // the packet that shows credentials; empty: there are none
 	nodes    folder
 	opts     Options
 	acl      []client.ACL
@@ -36,9 +35,8 @@ func newStore(servers []string, namespace string, opts Options) *store {
 		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts,
 		acl: client.WorldACL(client.PermAll),
 	}
-	if opts.User != "" {
+	if opts.Login != nil {
 		st.acl = client.AuthACL(client.PermAll)
-		st.login = loginPacket(opts.User, opts.Password)
 	}
 	return st
 }
@@ -52,7 +50,7 @@ const readTries = 3
 // time, a number that only grows, and whether the ensemble has lost transactions. Doing
 // it twice does no harm, so a broken connection is given another chance.
 func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Position, error) {
-	if s.opts.User != "" {
+	if s.opts.Login != nil {
 		reads = append(reads, s.closed)
 	}
 	for try := 1; ; try++ {
@@ -105,8 +103,8 @@ func (st *store) closed(c *client.Conn) error {
 		return a.Scheme == "world" && a.Perms&client.PermWrite != 0
 	}) {
 		return fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to "+
-			"everybody; user %q would keep those who use it from what it writes: leave user and password "+
-			"out, or use another namespace", coord.ErrInvalid, st.opts.User)
+			"everybody, who could not use those that a user makes; leave user and password out, or use "+
+			"another namespace", coord.ErrInvalid)
 	}
 	return err
 }
@@ -261,7 +259,7 @@ func (s *session) makeNamespace(ctx context.Context,
 // from a node that is there for a moment.
 func (s *session) makeRoot(ctx context.Context) (names []string, _ error) {
 	acl := s.acl
-	if s.opts.User != "" {
+	if s.opts.Login != nil {
 		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
 	}
 	err := s.together(ctx, func(c *client.Conn) error {

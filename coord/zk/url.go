@@ -52,12 +52,8 @@ func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if u.Path != "/" {
 		opts.Chroot = u.Path
 	}
-	user, password, err := u.LoginBoth()
-	if err != nil {
-		return "", opts, err
-	}
-	opts.User = user
-	if opts.Password, err = password(); err != nil {
+	var err error
+	if opts.Login, err = u.LoginBoth(); err != nil {
 		return "", opts, err
 	}
 	if opts.Lease, err = u.Lease(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
@@ -31,7 +30,7 @@ const (
 	pingTimeout = 3 * time.Second
 	// noToken is a token that no cluster has given out.
 	noToken = "none"
-	// asked stands where the client wants a password, and login asks for one.
+	// asked stands where the client wants a user and a password, until loggingIn has them.
 	asked = "asked for when the user logs in"
 )
 
@@ -59,28 +58,31 @@ func Config(u *driver.URL) (clientv3.Config, error) {
 	for _, a := range addresses {
 		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
 	}
-	user, password, err := u.LoginBoth()
+	login, err := u.LoginBoth()
 	if err != nil {
 		return cfg, err
 	}
-	if user != "" {
-		cfg.Username, cfg.Password = user, asked
-		cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(login(password)))
+	if login != nil {
+		cfg.Username, cfg.Password = asked, asked
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(loggingIn(login)))
 	}
 	if u.Scheme != SchemeTLS {
 		return cfg, tlsfiles.None(u, SchemeTLS)
 	}
-	cfg.TLS, err = tlsfiles.Config(u, clock.System())
+	files, err := tlsfiles.FromURL(u)
+	if err == nil {
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithTransportCredentials(credentialsOf(files)))
+	}
 	return cfg, err
 }
 
-// login puts the password of now into the requests that log in: it may have changed meanwhile.
-func login(password driver.Password) grpc.UnaryClientInterceptor {
+// loggingIn puts the user and the password of now into the requests that log in.
+func loggingIn(login driver.Login) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 		next grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) (err error) {
 		if r, ok := request.(*pb.AuthenticateRequest); ok {
-			if r.Password, err = password(); err != nil {
+			if r.Name, r.Password, err = login(); err != nil {
 				return err
 			}
 		}

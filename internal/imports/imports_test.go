@@ -79,9 +79,10 @@ var allowed = map[string][]string{
 	"coord/kubernetes": {
 		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
-		"internal/statefile", "internal/drivers", "coord/driver", "internal/spelling",
-		"internal/remainder",
+		"internal/statefile", "internal/drivers", "internal/tlsfiles", "coord/driver",
+		"internal/spelling", "internal/remainder",
 	},
+	"internal/tlsfiles": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
 }
 
 // platforms differ in the files that are built.
@@ -151,7 +152,10 @@ func TestServiceImports(t *testing.T) {
 		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1",
 	}
 	for pkg, want := range map[string]struct{ inside, modules []string }{
-		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
+		"client": {
+			append([]string{"client", "internal/tlsfiles"}, inside...),
+			[]string{"google.golang.org/protobuf/"},
+		},
 		"server": {
 			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
 			[]string{

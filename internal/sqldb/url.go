@@ -1,13 +1,13 @@
 package sqldb
 
 import (
-	"crypto/tls"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
@@ -21,16 +21,16 @@ const DialTime = 10 * time.Second
 const Conns = 8
 
 // ServerOptions are the options of a URL that [Scheme.Server] reads.
-var ServerOptions = append([]string{"socket", "ca", "cert", "key"}, driver.LoginOptions...)
+var ServerOptions = slices.Concat([]string{"socket"}, tlsfiles.Options, driver.LoginOptions)
 
 // Server is the database that a URL leads to.
 type Server struct {
 	Database string
 	Addrs    []string // host:port
 	Socket   string   // instead of Addrs
-	User     string
-	Password driver.Password // asked for each connection
-	TLS      *tls.Config     // nil: none
+	User     string   // of the URL; empty: it may change, and Login has it
+	Login    driver.Login
+	TLS      *tlsfiles.Files // nil: none
 	Scheme   string          // of the URL
 }
 
@@ -84,11 +84,15 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 			"leads there", len(u.Hosts))
 	case t.Database == "" || strings.Contains(t.Database, "/"):
 		return t, errors.New("there is no database, or more than one; " + usage)
-	case u.User == nil || u.User.Username() == "":
-		return t, errors.New("there is no user; " + usage)
 	}
-	if t.User, t.Password, err = u.Login(); err != nil {
+	if t.Login, err = u.Login(); err != nil {
 		return t, err
+	}
+	if u.User != nil {
+		t.User = u.User.Username()
+	}
+	if user, _, err := t.Login(); err != nil || user == "" {
+		return t, cmp.Or(err, errors.New("there is no user; "+usage))
 	}
 	if t.Addrs, err = u.Addresses(s.Port); err != nil {
 		return t, err
@@ -99,6 +103,6 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	if t.Socket != "" {
 		return t, fmt.Errorf("a socket has no TLS; write %s://", strings.TrimSuffix(u.Scheme, "s"))
 	}
-	t.TLS, err = tlsfiles.Config(u, clock.System())
+	t.TLS, err = tlsfiles.FromURL(u)
 	return t, err
 }

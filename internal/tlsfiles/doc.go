@@ -1,3 +1,4 @@
-// Package tlsfiles reads the certificates that a coordinator URL names in its options
-// ca, cert and key. The drivers whose servers speak TLS share it.
+// Package tlsfiles makes settings of TLS from files that are replaced while a program runs:
+// certificates of authorities, and a certificate with its key. They are read for each connection,
+// so that a connection that is made after a rotation has the new ones.
 package tlsfiles

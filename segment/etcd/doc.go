@@ -11,7 +11,7 @@
 //	store, err := etcd.New(client, "orders", etcd.Options{})
 //
 // Options of the URL: durable and failover as in package segment/mysql, and ca, cert, key with the
-// scheme etcds; password_file as in package coord/etcd. A tag is the key
+// scheme etcds; user_file and password_file as in package coord/etcd. A tag is the key
 // /unalike/segments/{namespace}/{tag}; its value is JSON. Package embedded of the same folder runs
 // the server too.
 //

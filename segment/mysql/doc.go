@@ -25,7 +25,8 @@
 //	                 which is the default, refuses until somebody has advanced the tag
 //	socket           the server's socket, in place of a host
 //	ca, cert, key    certificates, as in package coord/mysql
-//	password_file    as there
+//	password_file, user_file
+//	                 as there
 //
 // # A take
 //

@@ -15,7 +15,7 @@
 //
 // The scheme postgress is postgres with TLS. The path is the database; the port may be left out and
 // is 5432 then. With several hosts the first that can be written to is used. Options are those of
-// package segment/mysql: table, durable, failover, socket, ca, cert, key, password_file.
+// package segment/mysql: table, durable, failover, socket, ca, cert, key, password_file, user_file.
 //
 // # A take
 //

@@ -29,8 +29,8 @@ const LockWait = "5"
 // configOf returns how to connect.
 func configOf(s sqldb.Server) (*mysql.Config, error) {
 	config := mysql.NewConfig()
-	config.User, config.DBName = s.User, s.Database
-	config.Net, config.TLS, config.Timeout = "tcp", s.TLS, sqldb.DialTime
+	config.DBName = s.Database
+	config.Net, config.Timeout = "tcp", sqldb.DialTime
 	if s.Socket != "" {
 		config.Net, config.Addr = "unix", s.Socket
 	} else {
@@ -42,10 +42,19 @@ func configOf(s sqldb.Server) (*mysql.Config, error) {
 	config.MultiStatements = true
 	config.Logger = &mysql.NopLogger{} // it says what it returns as well
 	return config, config.Apply(
-		mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) (err error) {
-			c.Passwd, err = s.Password()
-			return err
-		}))
+		mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) error { return current(s, c) }))
+}
+
+// current sets what may have changed since the last connection: user, password and certificates.
+func current(s sqldb.Server, c *mysql.Config) (err error) {
+	if c.User, c.Passwd, err = s.Login(); err != nil || s.TLS == nil {
+		return err
+	}
+	if c.TLS, err = s.TLS.Client(); err != nil {
+		return err
+	}
+	c.TLS.ServerName, _, err = net.SplitHostPort(c.Addr)
+	return err
 }
 
 // Open makes a pool for a server. It contacts nobody.

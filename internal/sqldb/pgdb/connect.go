@@ -3,6 +3,7 @@ package pgdb
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
@@ -40,24 +41,33 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 		return nil, err
 	}
 	c := config.ConnConfig
+	c.User = s.User // not that of this process
 	c.ConnectTimeout = sqldb.DialTime
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) (err error) {
-		c.Password, err = s.Password()
-		return err
-	}
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { return current(s, c) }
 	c.RuntimeParams["application_name"] = "unalike"
 	if s.TLS != nil {
-		c.TLSConfig = s.TLS.Clone()
-		c.TLSConfig.ServerName = c.Host
-		for _, f := range c.Fallbacks {
-			f.TLSConfig = s.TLS.Clone()
-			f.TLSConfig.ServerName = f.Host
-		}
+		c.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // until a connection has its own
 	}
 	config.MaxConns = sqldb.Conns
 	Prepare(config)
 	config.MaxConnLifetime = 0 // a Rotation replaces the pool
 	return config, nil
+}
+
+// current sets what may have changed since the last connection: user, password and certificates.
+func current(s sqldb.Server, c *pgx.ConnConfig) (err error) {
+	if c.User, c.Password, err = s.Login(); err != nil || s.TLS == nil {
+		return err
+	}
+	if c.TLSConfig, err = s.TLS.Client(); err != nil {
+		return err
+	}
+	c.TLSConfig.ServerName = c.Host
+	for _, f := range c.Fallbacks {
+		f.TLSConfig = c.TLSConfig.Clone()
+		f.TLSConfig.ServerName = f.Host
+	}
+	return nil
 }
 
 // quoted is a value in the text of a configuration.

@@ -133,7 +133,8 @@ func URL(t *testing.T, s sqldb.Scheme, open driver.Opener,
 		return target, false
 	}
 	if driver.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 ||
-		target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
+		target.User == "" && !u.Has("user_file") || target.Database == "" ||
+		(len(target.Addrs) > 0) == (target.Socket != "") ||
 		(target.TLS != nil) != s.Secure(u.Scheme) {
 		t.Errorf("%q is read as %+v", text, target)
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -58,6 +59,48 @@ func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
+}
+
+// Set is the files of a server and of a client, signed by one authority. Their paths stay the same
+// when the files are replaced.
+type Set struct {
+	CA             string // the authority's certificate
+	Server, Client Pair
+}
+
+// NewSet returns the files of a new authority. They end with the test.
+func NewSet(tb testing.TB) *Set {
+	tb.Helper()
+	dir := tb.TempDir()
+	pair := func(name string) Pair {
+		return Pair{Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key")}
+	}
+	s := &Set{CA: filepath.Join(dir, "ca.crt"), Server: pair("server"), Client: pair("client")}
+	s.Replace(tb)
+	return s
+}
+
+// Replace replaces all files with those of a new authority.
+func (s *Set) Replace(tb testing.TB) {
+	tb.Helper()
+	a := New(tb)
+	server, client := a.Issue(tb), a.Issue(tb)
+	for from, to := range map[string]string{
+		a.Path: s.CA, server.Cert: s.Server.Cert, server.Key: s.Server.Key,
+		client.Cert: s.Client.Cert, client.Key: s.Client.Key,
+	} {
+		Copy(tb, from, to)
+	}
+}
+
+// Copy replaces the content of a file with that of another one.
+func Copy(tb testing.TB, from, to string) {
+	tb.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	proctest.Write(tb, to, string(text))
 }
 
 // issue makes a certificate, of the authority itself if it has none.

@@ -24,8 +24,8 @@ import (
 // Version is that of the API server.
 const Version = "v1.36.3"
 
-// admin is the token of a user who may do everything.
-const admin = "admin"
+// Admin is the token of a user who may do everything.
+const Admin = "admin"
 
 // binary is where scripts/kubernetes puts the API server.
 func binary(tb testing.TB) string {
@@ -50,24 +50,36 @@ type Server struct {
 	made atomic.Int64
 }
 
-// Start runs an API server, and its etcd, that end with the test, and returns when it is ready.
+// Start runs an API server, and its etcd, that end with the test, and returns when it is ready. Its
+// certificate is one of its own.
 func Start(tb testing.TB) *Server {
+	tb.Helper()
+	return start(tb)
+}
+
+// StartTLS is Start for a server with a certificate. Each start reads the files.
+func StartTLS(tb testing.TB, files certtest.Pair) *Server {
+	tb.Helper()
+	return start(tb, "--tls-cert-file="+files.Cert, "--tls-private-key-file="+files.Key)
+}
+
+func start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	binary, dir, port := binary(tb), proctest.Folder(tb, "kube"), proctest.FreePorts(tb, 1)[0]
 	key, tokens := certtest.New(tb).Issue(tb).Key, filepath.Join(dir, "tokens.csv")
-	proctest.Write(tb, tokens, admin+`,admin,admin,"system:masters"`+"\n")
+	proctest.Write(tb, tokens, Admin+`,admin,admin,"system:masters"`+"\n")
 	s := &Server{URL: fmt.Sprintf("https://127.0.0.1:%d", port), Etcd: etcdtest.Start(tb)}
 	s.http = s.Client(tb, "", nil)
 	s.http.Timeout = 30 * time.Second
 	s.Server = proctest.NewServer(func() *exec.Cmd {
-		return exec.Command(binary, //nolint:gosec // it is ours
+		return exec.Command(binary, append(args, //nolint:gosec // it is ours
 			"--etcd-servers=http://"+s.Etcd.Endpoint, fmt.Sprintf("--secure-port=%d", port),
 			"--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
 			"--service-account-issuer=https://kubetest", "--service-account-key-file="+key,
 			"--service-account-signing-key-file="+key,
 			"--authorization-mode=RBAC", "--token-auth-file="+tokens,
 			"--service-cluster-ip-range=10.0.0.0/24",
-			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
+			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")...)
 	}, func() bool {
 		code, _ := s.Do(http.MethodGet, "/readyz", "", nil)
 		return code == http.StatusOK
@@ -142,7 +154,7 @@ func (s *Server) Client(tb testing.TB, user string,
 	tb.Cleanup(base.CloseIdleConnections)
 	return &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+admin)
+		r.Header.Set("Authorization", "Bearer "+Admin)
 		if user != "" {
 			r.Header.Set("Impersonate-User", user)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -22,8 +23,12 @@ type Server struct {
 	Dir    string   // the data folder
 	frozen []string // the numbers of its processes that were stopped, but for the first
 	args   []string
+	tls    TLS
 	*proctest.Server
 }
+
+// TLS is the files of a server with TLS. With CA, it wants certificates of clients that use TLS.
+type TLS struct{ CA, Cert, Key string }
 
 // URL is where the server is, for clients.
 func (s *Server) URL() string { return "postgres://postgres@127.0.0.1:" + s.Port + "/postgres" }
@@ -38,18 +43,44 @@ func Start(tb testing.TB, args ...string) *Server {
 	return s
 }
 
-// StartTLS is Start of a server that has a certificate.
-func StartTLS(tb testing.TB, cert, key string) *Server {
+// StartTLS is Start of a server with TLS. Each start reads the files.
+func StartTLS(tb testing.TB, files TLS) *Server {
 	tb.Helper()
 	s := newServer(tb, []string{"-c", "ssl=on"})
+	s.tls = files
 	proctest.Copy(tb, template(tb), s.Dir)
-	for name, from := range map[string]string{"server.crt": cert, "server.key": key} {
-		to := filepath.Join(s.Dir, name)
-		proctest.Copy(tb, from, to)
-		own(tb, to)
+	if files.CA != "" {
+		s.args = append(s.args, "-c", "ssl_ca_file=ca.crt")
+		s.Allow(tb, "hostssl all all 127.0.0.1/32 trust clientcert=verify-ca")
 	}
 	s.Restart(tb)
 	return s
+}
+
+// Allow puts a rule before those that say which clients are let in. The server reads them when it
+// starts, and after pg_reload_conf.
+func (s *Server) Allow(tb testing.TB, rule string) {
+	tb.Helper()
+	file := filepath.Join(s.Dir, "pg_hba.conf")
+	rules, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	proctest.Write(tb, file, rule+"\n"+string(rules))
+}
+
+// copyTLS gives the server the files of TLS as they are now.
+func (s *Server) copyTLS(tb testing.TB) {
+	tb.Helper()
+	for name, from := range map[string]string{
+		"ca.crt": s.tls.CA, "server.crt": s.tls.Cert, "server.key": s.tls.Key,
+	} {
+		if from != "" {
+			to := filepath.Join(s.Dir, name)
+			certtest.Copy(tb, from, to)
+			own(tb, to)
+		}
+	}
 }
 
 // Standby runs a server that has what this one has, and gets what this one writes.
@@ -72,6 +103,7 @@ func newServer(tb testing.TB, args []string) *Server {
 		Port: strconv.Itoa(proctest.FreePorts(tb, 1)[0]), Dir: filepath.Join(dir, "data"), args: args,
 	}
 	s.Server = proctest.NewServer(func() *exec.Cmd {
+		s.copyTLS(tb)
 		// Memory that processes share is in the data folder, and goes with it.
 		return s.Command(tb, Program("postgres"), append([]string{
 			"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1",

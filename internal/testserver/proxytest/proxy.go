@@ -56,7 +56,13 @@ type pair struct {
 // Start runs a proxy for the server at the address target.
 func Start(tb testing.TB, target string) *Proxy {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return StartAt(tb, "127.0.0.1:0", target)
+}
+
+// StartAt runs a proxy at an address for the server at the address target.
+func StartAt(tb testing.TB, addr, target string) *Proxy {
+	tb.Helper()
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -16,6 +16,14 @@ const MasterName = "mymaster"
 type Replicated struct {
 	Primary, Replica *Server // as they were at the start
 	Sentinel         string  // host:port
+	watcher          *proctest.Server
+}
+
+// RestartSentinel ends the Sentinel and starts it again.
+func (r *Replicated) RestartSentinel(tb testing.TB) {
+	tb.Helper()
+	r.watcher.Kill()
+	r.watcher.Restart(tb)
 }
 
 // StartReplicated runs two servers and a Sentinel that end with the test, and returns
@@ -28,7 +36,7 @@ func StartReplicated(tb testing.TB, o Options) *Replicated {
 	r.Sentinel = proctest.Addr(port)
 	of := " " + MasterName + " "
 	lines := []string{
-		"port " + strconv.Itoa(port), "bind 127.0.0.1", "dir " + tb.TempDir(), "protected-mode no",
+		"bind 127.0.0.1", "dir " + tb.TempDir(), "protected-mode no",
 		"sentinel monitor" + of + strings.ReplaceAll(r.Primary.Addr, ":", " ") + " 1",
 		"sentinel down-after-milliseconds" + of + o.silence(),
 		"sentinel failover-timeout" + of + "2000", "sentinel parallel-syncs" + of + "1",
@@ -36,11 +44,20 @@ func StartReplicated(tb testing.TB, o Options) *Replicated {
 	if o.Password != "" {
 		lines = append(lines, "sentinel auth-pass"+of+o.Password)
 	}
+	if o.TLS != (TLS{}) {
+		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(port), "tls-replication yes")
+		for _, f := range o.TLS.files() {
+			lines = append(lines, f[0]+" "+f[1])
+		}
+	} else {
+		lines = append(lines, "port "+strconv.Itoa(port))
+	}
 	conf := filepath.Join(tb.TempDir(), "sentinel.conf")
 	proctest.Write(tb, conf, strings.Join(lines, "\n")+"\n")
-	listens(r.Sentinel, "redis-sentinel", conf).Restart(tb)
-	awaits(tb, Connect(tb, r.Sentinel, ""), "master-link-status ok", "SENTINEL", "REPLICAS",
-		MasterName)
+	r.watcher = listens(r.Sentinel, "redis-sentinel", conf)
+	r.watcher.Restart(tb)
+	awaits(tb, connect(tb, r.Sentinel, Options{TLS: o.TLS}), "master-link-status ok", "SENTINEL",
+		"REPLICAS", MasterName)
 	return r
 }
 

@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 // packages are what has the programs, on Debian and its kin.
@@ -46,6 +47,13 @@ func (o Options) silence() string {
 // is none.
 type TLS struct {
 	CA, Cert, Key string
+}
+
+// files are the settings of the files and their paths.
+func (t TLS) files() [][2]string {
+	return [][2]string{
+		{"tls-ca-cert-file", t.CA}, {"tls-cert-file", t.Cert}, {"tls-key-file", t.Key},
+	}
 }
 
 // Server is a redis-server in a process of its own.
@@ -92,9 +100,11 @@ func newServer(tb testing.TB, o Options, addr, file string) *Server {
 	if o.Password != "" {
 		args = append(args, "--requirepass", o.Password, "--masterauth", o.Password)
 	}
-	if t := o.TLS; t != (TLS{}) {
-		args = append(args, "--port", "0", "--tls-port", port, "--tls-ca-cert-file", t.CA,
-			"--tls-cert-file", t.Cert, "--tls-key-file", t.Key)
+	if o.TLS != (TLS{}) {
+		args = append(args, "--port", "0", "--tls-port", port, "--tls-replication", "yes")
+		for _, f := range o.TLS.files() {
+			args = append(args, "--"+f[0], f[1])
+		}
 	} else {
 		args = append(args, "--port", port)
 	}
@@ -131,22 +141,54 @@ func awaits(tb testing.TB, c *goredis.Client, part string, command ...any) {
 		})
 }
 
-// Client returns a client of the server that is closed with the test. It is not for servers
-// with TLS.
+// Reloader connects to a server with TLS, and returns a function that has it read its files again
+// and end all other connections of clients.
+func (s *Server) Reloader(tb testing.TB) (reload func()) {
+	tb.Helper()
+	c := s.Client(tb)
+	do := func(args ...any) {
+		tb.Helper()
+		if err := c.Do(tb.Context(), args...).Err(); err != nil {
+			tb.Fatalf("redis %v: %v", args, err)
+		}
+	}
+	do("PING")
+	return func() {
+		tb.Helper()
+		set := []any{"CONFIG", "SET"}
+		for _, f := range s.opts.TLS.files() {
+			set = append(set, f[0], f[1])
+		}
+		do(set...)
+		do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	}
+}
+
+// Client returns a client of the server that is closed with the test.
 func (s *Server) Client(tb testing.TB) *goredis.Client {
 	tb.Helper()
-	return Connect(tb, s.Addr, s.opts.Password)
+	return connect(tb, s.Addr, s.opts)
 }
 
 // Connect returns a client of the server at an address that is closed with the test.
 func Connect(tb testing.TB, addr, password string) *goredis.Client {
 	tb.Helper()
-	c := goredis.NewClient(&goredis.Options{
-		Addr: addr, Password: password, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1,
-		Protocol: 2,
+	return connect(tb, addr, Options{Password: password})
+}
+
+// connect is Connect for a server with options.
+func connect(tb testing.TB, addr string, o Options) *goredis.Client {
+	tb.Helper()
+	options := &goredis.Options{
+		Addr: addr, Password: o.Password, MaxRetries: -1, ContextTimeoutEnabled: true,
+		DialerRetries: 1, Protocol: 2,
 		// The library's own are a few seconds; what ends a call is its context.
 		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
-	})
+	}
+	if t := o.TLS; t != (TLS{}) {
+		options.Dialer = (&tlsfiles.Files{CA: t.CA, Cert: t.Cert, Key: t.Key}).Dial
+	}
+	c := goredis.NewClient(options)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }

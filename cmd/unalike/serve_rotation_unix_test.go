@@ -1,0 +1,75 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/client"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// TestServe_FilesAreReplaced: service and client go on with the files of another authority and
+// another token. The client's connections end with the service, which is started again; the service
+// reads its files while it runs as well.
+func TestServe_FilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	files := certtest.NewSet(t)
+	theirs, ours := writeFile(t, "token", "first-token-of-the-test\n"), writeFile(t, "token", "")
+	certtest.Copy(t, theirs, ours)
+	config := writeFile(t, "serve.yaml", "coordinator: static://?worker=7\ntls: {cert: "+
+		files.Server.Cert+", key: "+files.Server.Key+", client_ca: "+files.CA+"}\n"+
+		"tokens: [{file: "+theirs+", may: [generate]}]\n")
+	s := startServe(t, "--config", config)
+	at, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New([]string{s.url}, client.Options{
+		CA: files.CA, Cert: files.Client.Cert, Key: files.Client.Key, TokenFile: ours,
+		MaxAge: 50 * time.Millisecond, Timeout: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	works := func() bool { _, err = c.Next(); return err == nil }
+	proctest.Eventually(t, time.Minute, "there are IDs", works)
+
+	files.Replace(t)
+	proctest.Write(t, theirs, "second-token-of-the-test\n")
+	proctest.Eventually(t, time.Minute, "the old token is refused", func() bool { return !works() })
+	if !errors.Is(err, client.ErrRefused) {
+		t.Errorf("with the old token: %v", err)
+	}
+	certtest.Copy(t, theirs, ours)
+	proctest.Eventually(t, time.Minute, "the new token is shown", works)
+
+	s.stop()
+	s = startServe(t, "--config", config, "--listen", at.Host)
+	proctest.Eventually(t, time.Minute, "there are IDs on a new connection", works)
+
+	unusable := func(file string) {
+		t.Helper()
+		proctest.Write(t, file, "\n")
+		proctest.Eventually(t, time.Minute, "the error names "+file, func() bool {
+			return !works() && strings.Contains(err.Error(), file)
+		})
+		if errors.Is(err, client.ErrRefused) {
+			t.Errorf("%v; want an error that may pass", err)
+		}
+	}
+	unusable(ours)
+	certtest.Copy(t, theirs, ours)
+	s.stop()
+	s = startServe(t, "--config", config, "--listen", at.Host)
+	unusable(files.Client.Cert)
+	files.Replace(t)
+	proctest.Eventually(t, time.Minute, "there are IDs again", works)
+	s.stop()
+}
