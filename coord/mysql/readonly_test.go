@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -16,8 +17,9 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestSwitchOver: no ID comes twice in a planned switch-over.
-func TestSwitchOver(t *testing.T) {
+// TestCoordinator_SwitchOverRepeatsNoID counts the IDs of two generators in a planned switch-over.
+func TestCoordinator_SwitchOverRepeatsNoID(t *testing.T) {
+	fulltest.Long(t, "what the left server may have granted is over after two minutes")
 	t.Parallel()
 	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
 	s := mysqltest.Start(t, append(args, "--server-id=1")...)

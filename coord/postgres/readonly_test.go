@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
@@ -20,8 +21,9 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// TestSwitchOver: no ID comes twice in a planned switch-over.
-func TestSwitchOver(t *testing.T) {
+// TestCoordinator_SwitchOverRepeatsNoID counts the IDs of two generators in a planned switch-over.
+func TestCoordinator_SwitchOverRepeatsNoID(t *testing.T) {
+	fulltest.Long(t, "what the left server may have granted is over after two minutes")
 	t.Parallel()
 	s := pgtest.Start(t)
 	d := database(t, s, "")

@@ -13,9 +13,10 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// TestMoved: the name of a master that goes on leads to another server. A connection that has
-// reached its greatest age is replaced by one to that server, unless it is a replica.
-func TestMoved(t *testing.T) {
+// TestCoordinator_MovedNameIsFollowed has a name lead to another server while the master goes on. A
+// connection that has reached its greatest age is replaced by one to that server, unless it is a
+// replica.
+func TestCoordinator_MovedNameIsFollowed(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	ns := newNamespace(t, p.client(t), layout)
@@ -44,9 +45,9 @@ func TestMoved(t *testing.T) {
 	})
 }
 
-// TestClientThatMissesMoves: a client whose connections live too long is warned about, unless it is
-// told where the master is.
-func TestClientThatMissesMoves(t *testing.T) {
+// TestNew_WarnsOfConnectionsWithoutBound makes coordinators with clients whose connections live too
+// long, and with clients that are told where the master is.
+func TestNew_WarnsOfConnectionsWithoutBound(t *testing.T) {
 	options := func(life, jitter time.Duration) *goredis.Options {
 		return &goredis.Options{
 			Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: -1,

@@ -67,8 +67,8 @@ func replicated(t *testing.T) sqlsegmenttest.Replicated {
 	}
 }
 
-// TestSwitchOver: a frozen server gives no numbers.
-func TestSwitchOver(t *testing.T) { sqlsegmenttest.SwitchOver(replicated(t)) }
+// TestStore_FrozenServerGivesNoNumbers runs a program through a planned switch-over.
+func TestStore_FrozenServerGivesNoNumbers(t *testing.T) { sqlsegmenttest.SwitchOver(replicated(t)) }
 
-// TestMoved: a name that has moved is noticed.
-func TestMoved(t *testing.T) { sqlsegmenttest.Moved(t, replicated(t)) }
+// TestStore_MovedNameIsFollowed has a name lead to a promoted replica while the old server goes on.
+func TestStore_MovedNameIsFollowed(t *testing.T) { sqlsegmenttest.Moved(t, replicated(t)) }

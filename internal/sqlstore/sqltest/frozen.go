@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -67,7 +66,6 @@ type Replicated struct {
 // lead there. One generator runs before that, and another one begins on the replica; both want the
 // same worker ID.
 func SwitchOver(r Replicated) {
-	fulltest.Long(r, "what the left server may have granted is over after two minutes")
 	p := proxytest.Start(r, r.Addr)
 	old := r.generator(p.Addr)
 	if err := old.Ready(drivertest.Within(r)); err != nil {
