@@ -21,6 +21,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		reply []any
 		err   error
 	}
+	client, leave := s.clients.Enter(ctx)
 	limit := longestCall
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(2*lifetime.Until(end), lifetime.Until(end)+longestCall)
@@ -33,9 +34,10 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	ended := context.AfterFunc(s.life, cancel)
 	done := make(chan result, 1)
 	go func() {
+		defer leave()
 		defer cancel()
 		defer ended()
-		r, err := step.Run(aside, s.client, []string{s.key}, request).Slice()
+		r, err := step.Run(aside, client, []string{s.key}, request).Slice()
 		done <- result{r, err}
 	}()
 	select {

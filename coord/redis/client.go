@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // setup is how a client was set up.
@@ -20,6 +21,7 @@ type setup struct {
 	replicas  bool // it may read what a replica has
 	deadlines bool // it heeds those of contexts
 	timeouts  []time.Duration
+	age       time.Duration // the greatest of a connection; 0: it has no bound
 }
 
 // setupOf returns how a client was set up that somebody else has made. Errors wrap
@@ -29,11 +31,16 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 	case *goredis.Client:
 		if c != nil {
 			o := c.Options()
+			age := o.ConnMaxLifetime + o.ConnMaxLifetimeJitter
+			if o.Addr == viaSentinel { // which says when the master is another one
+				age = lifetime.MaxAge
+			}
 			return setup{
 				single,
 				[]string{o.Addr},
 				o.DB, o.MaxRetries, false, o.ContextTimeoutEnabled,
 				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
+				age,
 			}, nil
 		}
 	case *goredis.ClusterClient:
@@ -42,6 +49,7 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 			return setup{
 				cluster, o.Addrs, 0, o.MaxRetries, o.ReadOnly, o.ContextTimeoutEnabled,
 				[]time.Duration{o.ReadTimeout, o.WriteTimeout},
+				lifetime.MaxAge, // its nodes say where a slot is
 			}, nil
 		}
 	case *goredis.Ring:
@@ -81,15 +89,20 @@ func (s setup) check() error {
 }
 
 // warnings are what is not good about a client, and no reason to refuse it.
-func (s setup) warnings() []string {
+func (s setup) warnings() (all []string) {
 	for _, timeout := range s.timeouts {
 		if 0 < timeout && timeout < longestCall {
-			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than "+
-				"%v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and "+
-				"WriteTimeout to -1 in its options", timeout)}
+			all = append(all, fmt.Sprintf("the Redis client cuts connections whose answer takes longer "+
+				"than %v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout "+
+				"and WriteTimeout to -1 in its options", timeout))
+			break
 		}
 	}
-	return nil
+	if s.age <= 0 || s.age > lifetime.MaxAge {
+		all = append(all, fmt.Sprintf("the Redis client may miss that a server's name has moved; "+
+			"set ConnMaxLifetime in its options to at most %v, jitter included", lifetime.MaxAge))
+	}
+	return all
 }
 
 // where says where a client connects to: for error messages, and as the place of a namespace.

@@ -33,8 +33,8 @@ func (c *Coordinator) Close() error {
 		c.closed = c.Coordinator.Close()
 		if c.hangUp != nil {
 			c.hangUp()
-			c.closed = c.store.client.Close()
 		}
+		c.store.clients.Close()
 	})
 	return c.closed
 }

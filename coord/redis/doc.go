@@ -6,7 +6,7 @@
 //
 //	client := goredis.NewClient(&goredis.Options{
 //		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true,
-//		ReadTimeout: -1, WriteTimeout: -1,
+//		ReadTimeout: -1, WriteTimeout: -1, ConnMaxLifetime: time.Minute,
 //	})
 //	c, err := redis.New(client, "orders", redis.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
@@ -54,6 +54,9 @@
 //     and WriteTimeout must not be -2. They should be -1: otherwise the client cuts each
 //     connection whose answer takes longer than they say (5 s by default), and a Redis that
 //     is slower never serves. Describe warns of that.
+//   - ConnMaxLifetime should be a minute at most, jitter included, unless Sentinel or a Cluster
+//     says where the master is: only a new connection resolves the server's name again.
+//     Describe warns of that.
 //   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly,
 //     may go to servers that do not have what is stored.
 //
@@ -140,6 +143,13 @@
 // because that takes repl-backlog-ttl: an hour, unless it was set. Keep it at 0, which is
 // never, or at a minute and more. A server that does not show these figures is
 // quarantined. So is a namespace whose slot of a Cluster moves to another node.
+//
+// # A master that was left
+//
+// A replica refuses every call, and its answer closes the connection. A master that goes on after
+// its name has moved is left within a minute: connections of a URL are replaced at an age of 30 to
+// 60 s. The new connection is opened first, and the old one stays in use while the name leads to
+// nothing that answers as a master.
 //
 // # What Redis cannot promise
 //

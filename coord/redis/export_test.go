@@ -7,4 +7,6 @@ func Commands() []string { return commands }
 func KeyOf(namespace string) string { return keyOf(namespace) }
 
 // IdleConnections is how many connections of the client are in no use.
-func (c *Coordinator) IdleConnections() int { return int(c.store.client.PoolStats().IdleConns) }
+func (c *Coordinator) IdleConnections() int {
+	return int(c.store.clients.Current().PoolStats().IdleConns)
+}

@@ -82,7 +82,9 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 		return nil, err
 	}
 	at, place := set.where(namespace)
-	c, err := begin(&store{client: client, namespace: namespace, at: at}, place, opts)
+	s := &store{namespace: namespace, key: keyOf(namespace), at: at}
+	s.clients = lifetime.Keep(connections{client, s.key})
+	c, err := begin(s, place, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func begin(s *store, place string, opts Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.key, s.log = keyOf(s.namespace), opts.Logger
+	s.log = opts.Logger
 	p, err := protocol.New(s, protocol.Settings{
 		Driver: "redis", Title: "Redis", Namespace: s.namespace, Place: place, Lease: opts.Lease,
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,

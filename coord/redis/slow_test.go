@@ -63,7 +63,7 @@ func TestClientThatCutsCalls(t *testing.T) {
 	} {
 		single := goredis.NewClient(&goredis.Options{
 			Addr: "localhost:1", MaxRetries: -1,
-			ContextTimeoutEnabled: true, ReadTimeout: timeout,
+			ContextTimeoutEnabled: true, ReadTimeout: timeout, ConnMaxLifetime: time.Minute,
 		})
 		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{
 			Addrs:                 []string{"localhost:1"},

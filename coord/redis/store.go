@@ -10,12 +10,13 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // store implements [protocol.Store].
 type store struct {
-	client    goredis.UniversalClient
+	clients   *lifetime.Rotation[connections]
 	key       string
 	namespace string
 	at        string // where the client connects to
@@ -26,6 +27,23 @@ type store struct {
 
 	protocol.ServerClock
 }
+
+// connections implements [lifetime.Pool].
+type connections struct {
+	goredis.UniversalClient
+	key string // of the namespace
+}
+
+// Connect implements [lifetime.Pool]. It reads what every call reads, so that a replica fails.
+func (c connections) Connect(ctx context.Context) error {
+	return step.Run(ctx, c, []string{c.key}, []byte(`{"get":["meta"]}`)).Err()
+}
+
+// Connections implements [lifetime.Pool].
+func (c connections) Connections() int { return int(c.PoolStats().TotalConns) }
+
+// Close implements [lifetime.Pool].
+func (c connections) Close() { _ = c.UniversalClient.Close() }
 
 // session is the store, as one token sees it.
 type session struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
@@ -74,13 +75,20 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	life, end := context.WithCancel(context.Background())
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
 	s := &store{
-		client: t.client(life, k), namespace: t.namespace, at: strings.Join(t.addrs, ", "),
+		namespace: t.namespace, key: keyOf(t.namespace), at: strings.Join(t.addrs, ", "),
 		secure: secure,
+	}
+	if s.clients, err = lifetime.Rotate(func() (connections, error) {
+		return connections{t.client(life, k), s.key}, nil
+	}); err != nil {
+		end()
+		return nil, err
 	}
 	c, err := begin(s, k.place(t.addrs, t.master, t.db, t.namespace), t.options)
 	if err != nil {
 		end()
-		return nil, errors.Join(err, s.client.Close())
+		s.clients.Close()
+		return nil, err
 	}
 	c.hangUp = end
 	return c, nil
