@@ -10,14 +10,9 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one
-// server are numbered in order; those of several within a domain of MariaDB need not be. On a
-// server that is read-only, which some users may write nevertheless, asking for the number is an
-// error.
-const (
-	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), " + //mutant:mysql-read-only
-		"/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)" //mutant:mysql-gtid
-)
+// number is text in /*M! */ for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of
+// one server are numbered in order; those of several within a domain of MariaDB need not be.
+const number = "/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */" //mutant:mysql-gtid
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
 func dialect() sqlstore.Dialect {

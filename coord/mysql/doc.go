@@ -20,6 +20,7 @@
 // Or with a pool of your own, which stays yours, and has MultiStatements:
 //
 //	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
+//	pool.SetConnMaxLifetime(time.Minute)
 //	c, err := mysql.New(pool, "orders", mysql.Options{})
 //
 // # The URL
@@ -48,6 +49,16 @@
 // level repeatable read, whatever the server's is; where it matters rows are locked, and read
 // after that. Arguments are hexadecimal literals, so that neither sql_mode nor the connection's
 // character set changes what they mean; keys and records are binary; and times are numbers.
+//
+// # Frozen servers
+//
+// An operator freezes a server with read_only, super_read_only or the global transaction_read_only
+// (tx_read_only) before its replica takes over. The driver commits nothing there, also as a user
+// whom the server would let. A read-only error closes the connection, and the call goes on with a
+// new one, which resolves the server's name again. A name that moves while the old server goes on
+// is noticed as well: connections of a URL are replaced at an age of 30 to 60 s. The new connection
+// is opened first, and the old one stays in use while that fails. In a pool of your own, set
+// SetConnMaxLifetime to a minute at most. The driver cannot check that.
 //
 // # What a server must keep
 //

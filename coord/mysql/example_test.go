@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/mysql"
@@ -19,6 +20,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer pool.Close()
+	pool.SetConnMaxLifetime(time.Minute) // a name that moves is noticed
 	c, err := mysql.New(pool, "orders", mysql.Options{})
 	if err != nil {
 		log.Print(err)

@@ -60,15 +60,16 @@ func TestRights(t *testing.T) {
 	d.Exec("CREATE USER ann IDENTIFIED BY 'pw'")
 	d.Exec("GRANT SELECT ON unalike.* TO ann")
 	sqltest.Rights(d, as(t, "ann:pw", s, d), func(script string) error {
-		_, err := d.DB.(*mysqldb.DB).Pool.ExecContext(t.Context(), script)
+		_, err := newPool(t, s.DSN(several), 1).ExecContext(t.Context(), script)
 		return err
 	}, "GRANT INSERT, UPDATE ON unalike.* TO ann")
 }
 
 // TestOneConnection: a pool of one connection serves many.
 func TestOneConnection(t *testing.T) {
-	d := database(t, mysqltest.Start(t), "")
-	d.DB.(*mysqldb.DB).Pool.SetMaxOpenConns(1)
+	s := mysqltest.Start(t)
+	d := database(t, s, "")
+	d.DB = mysqldb.Of(newPool(t, s.DSN(several), 1), s.Addr())
 	sqltest.OneConnection(d)
 }
 

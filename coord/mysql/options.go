@@ -69,10 +69,11 @@ type Options struct {
 type Coordinator struct{ *sqlstore.Coordinator }
 
 // New returns a coordinator for a namespace of the database that a pool is connected to, which
-// was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
-// the coordinator. Errors wrap [coord.ErrInvalid].
+// was made with MultiStatements and whose SetConnMaxLifetime is a minute at most. It contacts
+// nobody. The pool stays the caller's: close it after the coordinator. Errors wrap
+// [coord.ErrInvalid].
 func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(&mysqldb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
+	c, err := sqlstore.New(mysqldb.Of(pool, ""), dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

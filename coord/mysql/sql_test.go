@@ -40,7 +40,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 	tb.Helper()
 	pool := newPool(tb, s.DSN(several+params), 16)
 	return &sqltest.Database{
-		DB:      &mysqldb.DB{Pool: pool, At: s.Addr()},
+		DB:      mysqldb.Of(pool, s.Addr()),
 		Dialect: dialect(),
 		Hand:    sqltest.Hand{TB: tb, SQL: newPool(tb, s.DSN(""), 0)},
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE" +
@@ -54,7 +54,7 @@ func as(tb testing.TB, user string, s *mysqltest.Server, d *sqltest.Database) sq
 	tb.Helper()
 	other := *d
 	pool := newPool(tb, user+"@tcp("+s.Addr()+")/unalike"+several, 16)
-	other.DB = &mysqldb.DB{Pool: pool, At: s.Addr()}
+	other.DB = mysqldb.Of(pool, s.Addr())
 	return other
 }
 
@@ -77,9 +77,7 @@ func TestWire(t *testing.T) {
 	d := database(t, s, "")
 	sqltest.Wired(t, d, s.Addr(), func(tb testing.TB, addr string, conns int) sqlstore.Database {
 		tb.Helper()
-		return &mysqldb.DB{
-			Pool: newPool(tb, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
-		}
+		return mysqldb.Of(newPool(tb, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns), "")
 	})
 }
 

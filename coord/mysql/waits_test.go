@@ -18,11 +18,10 @@ func TestLockWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seconds string
-	pool := opened.(*sqlstore.Coordinator).DB.(*mysqldb.DB).Pool
-	if err := pool.QueryRowContext(drivertest.Within(t),
-		"SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
-		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, mysqldb.LockWait)
+	rows, err := opened.(*sqlstore.Coordinator).DB.Transact(drivertest.Within(t), false,
+		[]sqlstore.Statement{{SQL: "SELECT @@innodb_lock_wait_timeout"}})
+	if err != nil || rows[0][0] != mysqldb.LockWait {
+		t.Errorf("a statement waits for a lock for %v s, %v; want %s", rows, err, mysqldb.LockWait)
 	}
 }
 

@@ -53,6 +53,16 @@
 // standby was cancelled, is taken for one whose outcome is not known, and what settles it is
 // another commit.
 //
+// # Frozen servers
+//
+// An operator freezes a server with default_transaction_read_only before its standby takes over.
+// The driver writes nothing there, in sessions from before the freeze either: a read-only error
+// closes the connection, and the call goes on with a new one, which resolves the server's name
+// again. A name that moves while the old server goes on is noticed as well: connections of a URL
+// are replaced at an age of 30 to 60 s. The new connection is opened first, and the old one stays
+// in use while that fails. A pool of your own closes the old one first. Its sessions must not set
+// default_transaction_read_only, which would hide what the operator sets.
+//
 // # What a server must keep
 //
 // A commit that was confirmed must be there after a crash, and on the standby that takes over. A

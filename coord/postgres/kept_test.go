@@ -124,8 +124,7 @@ func TestRights(t *testing.T) {
 	d := database(t, s, "")
 	d.Exec("CREATE ROLE ann LOGIN")
 	sqltest.Rights(d, *database(t, s, "&user=ann"), func(script string) error {
-		pool := d.DB.(*pgdb.DB).Pool
-		_, err := pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
+		_, err := newPool(t, s.URL()).Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
 		return err
 	}, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_format TO ann",
 		"GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
@@ -135,7 +134,7 @@ func TestRights(t *testing.T) {
 func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	d.DB = &pgdb.DB{Pool: newPool(t, s.Bouncer(t))}
+	d.DB = pgdb.Of(newPool(t, s.Bouncer(t)))
 	sqltest.OneConnection(d)
 }
 
@@ -162,7 +161,6 @@ func TestPromoted(t *testing.T) {
 		Promote: func() {
 			s.Kill()
 			standby.Restart(t)
-			there.DB.(*pgdb.DB).Pool.Reset()
 			streamtest.Eventually(t, "it is promoted", func() bool {
 				_, err := there.SQL.ExecContext(t.Context(), "SELECT pg_promote()")
 				return err == nil

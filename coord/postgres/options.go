@@ -71,14 +71,15 @@ type Coordinator struct{ *sqlstore.Coordinator }
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
 // with which the server confirms a commit that its standby may not have, that text is UTF-8
 // whatever the database's encoding is, and that an idle connection is looked at rather than
-// pinged, which would cost a round trip.
+// pinged, which would cost a round trip. It bounds the age of connections to a minute unless it
+// has a lower bound, because only a new connection resolves the server's name again.
 func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 
 // New returns a coordinator for a namespace of the database that a pool is connected to,
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(&pgdb.DB{Pool: pool}, dialect(), namespace, sqlstore.Options(opts))
+	c, err := sqlstore.New(pgdb.Of(pool), dialect(), namespace, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

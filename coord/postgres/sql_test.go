@@ -44,7 +44,7 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 	byHand := stdlib.OpenDBFromPool(open("?pool_max_conns=8&default_query_exec_mode=exec"))
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
-		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(),
+		DB: pgdb.Of(open("?pool_max_conns=16" + params)), Dialect: dialect(),
 		Options: sqlstore.Options{Accept: []string{"fsync"}}, Hand: sqltest.Hand{TB: tb, SQL: byHand},
 		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
 		Next:    "nextval('%s')",
@@ -88,8 +88,8 @@ func TestWire(t *testing.T) {
 	d := database(t, s, "")
 	connect := func(tb testing.TB, addr string, conns int) sqlstore.Database {
 		tb.Helper()
-		return &pgdb.DB{Pool: newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres"+
-			"?pool_max_conns=%d", addr, conns))}
+		return pgdb.Of(newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres?pool_max_conns=%d",
+			addr, conns)))
 	}
 	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, connect)
 }
@@ -125,7 +125,7 @@ func TestSettings(t *testing.T) {
 		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY",
 		"&standard_conforming_strings=off&escape_string_warning=on",
 		"&bytea_output=escape", "&extra_float_digits=-5", "&intervalstyle=sql_standard",
-		"&default_transaction_read_only=on", "&client_encoding=LATIN1",
+		"&client_encoding=LATIN1",
 		"&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan",
 		"&transform_null_equals=on",
 	} {

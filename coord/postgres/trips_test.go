@@ -31,7 +31,7 @@ func TestIndexed(t *testing.T) {
 // TestNoPing: an idle connection is pinged only if it is dead, which costs nothing.
 func TestNoPing(t *testing.T) {
 	s := pgtest.Start(t)
-	pool := database(t, s, "").DB.(*pgdb.DB).Pool
+	pool := newPool(t, s.URL())
 	conn, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -52,16 +53,38 @@ func TestBadOptions(t *testing.T) {
 	drivertest.WantInvalid(t, "New", err, "namespace")
 	_, err = New(good, "ns", Options{Prefix: "A"})
 	drivertest.WantInvalid(t, "New", err, "Prefix")
-	unprepared, err := pgxpool.New(t.Context(), "postgres://u@127.0.0.1:1/db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unprepared.Close()
-	for says, pool := range map[string]*pgxpool.Pool{
-		"nil": nil,
-		"the pool does not tell of warnings; call postgres.Prepare": unprepared,
+	_, err = New(nil, "ns", Options{})
+	drivertest.WantInvalid(t, "New", err, "the pool is nil")
+	for says, change := range map[string]func(*pgxpool.Config){
+		"the pool does not tell of warnings; call postgres.Prepare": func(c *pgxpool.Config) {
+			c.ConnConfig.OnNotice = nil
+		},
+		"MaxConnLifetime of the pool is 1h0m0s plus a random 1s; at most 1m0s is allowed": func(
+			c *pgxpool.Config,
+		) {
+			c.MaxConnLifetime = time.Hour
+			c.MaxConnLifetimeJitter = time.Second
+		},
+		"MaxConnLifetime of the pool is 0s": func(c *pgxpool.Config) { c.MaxConnLifetime = 0 },
+		"the pool sets default_transaction_read_only": func(c *pgxpool.Config) {
+			c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "off"
+		},
+		"the pool sets default_transaction_read_only in its options": func(c *pgxpool.Config) {
+			c.ConnConfig.RuntimeParams["options"] = "-c default_transaction_read_only=off"
+		},
 	} {
-		_, err := New(pool, "ns", Options{})
+		config, err := pgxpool.ParseConfig("postgres://u@127.0.0.1:1/db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		Prepare(config)
+		change(config)
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		_, err = New(pool, "ns", Options{})
 		drivertest.WantInvalid(t, "New", err, says)
 	}
 }

@@ -10,6 +10,7 @@
 // Or with a pool of your own, which stays yours, and has MultiStatements:
 //
 //	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
+//	pool.SetConnMaxLifetime(time.Minute)
 //	store, err := mysql.New(pool, mysql.Options{})
 //
 // # The URL
@@ -42,7 +43,8 @@
 // MySQL has server_uuid. MariaDB has no such thing; its server_id, host name and port are taken
 // together, so that a container needs a fixed host name. The identity is kept in the table
 // unalike_meta beside leaf_alloc, which the first program makes if it may; without it a warning
-// says what is not noticed.
+// says what is not noticed. A frozen server, and a name that moves, are those of package
+// coord/mysql.
 //
 // Tags are compared as the column's collation does, which is mostly without case.
 package mysql

@@ -13,7 +13,7 @@ import (
 // A program that has a pool of connections anyway numbers its orders from a table beside them.
 func Example() {
 	insert := func(ctx context.Context, pool *sql.DB, customer string) error {
-		// It was made with multiStatements=true.
+		// It was made with multiStatements=true, and SetConnMaxLifetime bounds its connections.
 		store, err := mysql.New(pool, mysql.Options{})
 		if err != nil {
 			return err

@@ -30,10 +30,11 @@ type Options struct {
 type Store struct{ *sqlsegment.Store }
 
 // New returns a store in the database that a pool is connected to, which was made with
-// MultiStatements. It contacts nobody; the first call looks at the server. The pool stays the
-// caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+// MultiStatements and whose SetConnMaxLifetime is a minute at most. It contacts nobody; the first
+// call looks at the server. The pool stays the caller's: close it after the store. Errors wrap
+// [segment.ErrInvalidConfig].
 func New(pool *sql.DB, o Options) (*Store, error) {
-	s, err := sqlsegment.New(&mysqldb.DB{Pool: pool}, dialect(), sqlsegment.Options(o))
+	s, err := sqlsegment.New(mysqldb.Of(pool, ""), dialect(), sqlsegment.Options(o))
 	if err != nil {
 		return nil, err
 	}

@@ -78,8 +78,7 @@ func checkCommitted(s server) {
 	defer s.Do("DROP TRIGGER note ON leaf_alloc")
 	first := int64(1)
 	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
-		st := s.with("?synchronous_commit=" + level + "&default_transaction_isolation=serializable" +
-			"&default_transaction_read_only=on")
+		st := s.with("?synchronous_commit=" + level + "&default_transaction_isolation=serializable")
 		s.WantTake(st, "a", first)
 		s.WantBack(st, "a", first+5, first+9)
 		first += 5

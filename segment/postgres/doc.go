@@ -29,5 +29,6 @@
 //
 // The identity is the system identifier and the timeline, which a promotion changes. It is compared
 // in the statement itself, because a pooler can lead to another server at any time, and is kept in
-// the table unalike_meta.
+// the table unalike_meta. A frozen server, and a name that moves, are those of package
+// coord/postgres.
 package postgres

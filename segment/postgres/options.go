@@ -33,14 +33,16 @@ type Store struct{ *sqlsegment.Store }
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard with
 // which the server confirms a commit that its standby may not have, that text is UTF-8 whatever the
 // database's encoding is, and that an idle connection is looked at rather than pinged, which would
-// cost a round trip. It is that of package coord/postgres.
+// cost a round trip. It bounds the age of connections to a minute unless it has a lower bound,
+// because only a new connection resolves the server's name again. It is that of package
+// coord/postgres.
 func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 
 // New returns a store in the database that a pool is connected to, which was made from a
 // configuration that [Prepare] has seen. It contacts nobody; the first call looks at the server.
 // The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *pgxpool.Pool, o Options) (*Store, error) {
-	s, err := sqlsegment.New(&pgdb.DB{Pool: pool}, dialect(), sqlsegment.Options(o))
+	s, err := sqlsegment.New(pgdb.Of(pool), dialect(), sqlsegment.Options(o))
 	if err != nil {
 		return nil, err
 	}

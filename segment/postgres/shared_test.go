@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"cmp"
+	"fmt"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
@@ -32,3 +34,37 @@ func TestPromoted(t *testing.T) {
 		return there
 	})
 }
+
+// replicated starts a server with a standby.
+func replicated(t *testing.T) sqlsegmenttest.Replicated {
+	t.Helper()
+	s := start(t)
+	s.Do("CREATE ROLE ann LOGIN", "GRANT ALL ON SCHEMA public TO ann",
+		"ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO ann", "GRANT ALL ON leaf_alloc TO ann")
+	standby := s.Standby(t)
+	return sqlsegmenttest.Replicated{
+		Database: s.Database,
+		Again: func(tb testing.TB) *sqlsegmenttest.Database {
+			tb.Helper()
+			return database(tb, s.Server)
+		},
+		Freeze: func() {
+			s.Do("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+		},
+		Promote: func() *sqlsegmenttest.Database {
+			there := database(t, standby)
+			there.Do("SELECT pg_promote()")
+			return there
+		},
+		URL: func(addr string) string { return "postgres://ann@" + addr + "/postgres" },
+		Limit: func(n int) string {
+			return fmt.Sprintf("ALTER ROLE ann CONNECTION LIMIT %d", cmp.Or(n, -1))
+		},
+	}
+}
+
+// TestStore_FrozenServerGivesNoNumbers runs a program through a planned switch-over.
+func TestStore_FrozenServerGivesNoNumbers(t *testing.T) { sqlsegmenttest.SwitchOver(replicated(t)) }
+
+// TestStore_MovedNameIsFollowed has a name lead to a promoted standby while the old server goes on.
+func TestStore_MovedNameIsFollowed(t *testing.T) { sqlsegmenttest.Moved(t, replicated(t)) }

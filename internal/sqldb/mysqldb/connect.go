@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -57,15 +58,18 @@ func Open(s sqldb.Server) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(asking{connector, s.TLS != nil})
-	pool.SetMaxOpenConns(sqldb.Conns)
-	pool.SetMaxIdleConns(sqldb.Conns)
+	pools, err := lifetime.Rotate(func() (pool, error) {
+		p := sql.OpenDB(asking{connector, s.TLS != nil})
+		p.SetMaxOpenConns(sqldb.Conns)
+		p.SetMaxIdleConns(sqldb.Conns)
+		return pool{p}, nil
+	})
 	product := "MySQL"
 	if strings.HasPrefix(s.Scheme, Scheme.Alias) {
 		product = "MariaDB"
 	}
 	at := product + " at " + config.Addr
-	return &DB{pool, at, []string{config.Net, at, s.Database}, true}, nil
+	return &DB{pools, at, []string{config.Net, at, s.Database}}, err
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for
@@ -133,7 +137,7 @@ func (*DB) Class(err error) sqldb.Class {
 		return sqldb.Misfit
 	case 1142, 1143, 1227:
 		return sqldb.Denied
-	case 1290, 1792, 1836:
+	case 1290, 1792, 1836, 3100: // the last: it has left a group that replicates
 		return sqldb.ReadOnly
 	case 1044, 1045, 1049, 1665: // the last: the binary log has statements, which differ on a replica
 		return sqldb.Refused

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -56,17 +57,32 @@ const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1
   (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS
   WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
 
-// DB is a database that a pool is connected to, which was made with MultiStatements.
+// DB is a database. Make it with [Open] or [Of].
 type DB struct {
-	Pool  *sql.DB
-	At    string // what and where the server is; empty: that is not known
+	pools *lifetime.Rotation[pool]
+	at    string // what and where the server is; empty: that is not known
 	place []string
-	Owned bool // Close closes the pool
 }
+
+// Of returns the database that a pool of the caller's leads to, which was made with
+// MultiStatements. At says what and where the server is; empty: that is not known.
+func Of(p *sql.DB, at string) *DB { return &DB{pools: lifetime.Keep(pool{p}), at: at} }
+
+// pool implements [lifetime.Pool].
+type pool struct{ *sql.DB }
+
+// Connect implements [lifetime.Pool].
+func (p pool) Connect(ctx context.Context) error { return p.PingContext(ctx) }
+
+// Connections implements [lifetime.Pool].
+func (p pool) Connections() int { return p.Stats().OpenConnections }
+
+// Close implements [lifetime.Pool].
+func (p pool) Close() { _ = p.DB.Close() }
 
 // Check returns an error unless there is a pool.
 func (d *DB) Check() error {
-	if d.Pool == nil {
+	if d.pools.Current().DB == nil {
 		return errors.New("the pool is nil")
 	}
 	return nil
@@ -77,7 +93,14 @@ func (d *DB) Check() error {
 const (
 	begin = "ROLLBACK AND NO CHAIN NO RELEASE; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " +
 		"START TRANSACTION "
-	commit = "; COMMIT AND NO CHAIN NO RELEASE"
+	commit = "; " + guard + "; COMMIT AND NO CHAIN NO RELEASE"
+	// guard fails on a server that an operator has made read-only. Some users may write there, and
+	// READ WRITE lifts a global tx_read_only with that of the session.
+	guard = "SELECT IF(" + frozen + ", (SELECT 1 UNION SELECT 2), 0)" + unlimited
+	// Some versions have words where others have numbers.
+	frozen = "CONCAT(@@global.read_only) NOT IN ('0', 'OFF') OR " + //mutant:mysql-read-only
+		"CONCAT(/*M! @@global.tx_read_only *//*!80000 @@global.transaction_read_only */) " +
+		"NOT IN ('0', 'OFF')"
 	// What ends a query, whatever sql_select_limit is.
 	unlimited = " LIMIT 18446744073709551615"
 )
@@ -100,7 +123,9 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 }
 
 // send sends a message before that of a transaction, if there is one, and that with what begins it.
-// A connection that the server has closed meanwhile is left for the next: nothing was sent on it.
+// Of the idle connections, one that the server has closed is left for the next, because nothing was
+// sent on it. So is one to a server that is read-only: nothing was done there, and a new connection
+// may lead elsewhere.
 func (d *DB) send(ctx context.Context, before, begin string,
 	statements []sqldb.Statement,
 ) (rows [][]string, err error) {
@@ -108,35 +133,28 @@ func (d *DB) send(ctx context.Context, before, begin string,
 	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
 		script += unlimited
 	}
-	for range 1 + d.Pool.Stats().OpenConnections {
-		if rows, err = d.try(ctx, before, script+commit); !errors.Is(err, driver.ErrBadConn) {
+	p, leave := d.pools.Enter(ctx)
+	defer leave()
+	for range 1 + p.Stats().Idle {
+		rows, err = d.try(ctx, p, before, script+commit)
+		if !errors.Is(err, driver.ErrBadConn) && d.Class(err) != sqldb.ReadOnly {
 			break
-		}
-	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		switch e.Number {
-		case 1064:
-			err = &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, " +
-				"which this driver needs, or the server does not understand", Err: err}
-		case 1242: // which is how the number is refused
-			err = &sqldb.Fault{
-				Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is",
-				Err: err,
-			}
 		}
 	}
 	return rows, d.located(err)
 }
 
-// try sends on one connection. After an error, what was done of the transaction ends with that.
-func (d *DB) try(ctx context.Context, before, script string) (rows [][]string, err error) {
-	conn, err := d.Pool.Conn(ctx)
+// try sends on one connection, and closes it after an error: what was done of the transaction ends
+// with that.
+func (d *DB) try(ctx context.Context, p pool, before, script string) (rows [][]string, err error) {
+	conn, err := p.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+			err = classified(err)
 		}
 		_ = conn.Close()
 	}()
@@ -148,19 +166,39 @@ func (d *DB) try(ctx context.Context, before, script string) (rows [][]string, e
 	return last(conn.QueryContext(ctx, script))
 }
 
-// last returns the rows of the last answer that has any.
+// classified adds the class to errors whose number alone does not say it.
+func classified(err error) error {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return err
+	}
+	switch e.Number {
+	case 1064:
+		return &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, " +
+			"which this driver needs, or the server does not understand", Err: err}
+	case 1242: // of the guard
+		return &sqldb.Fault{
+			Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is", Err: err,
+		}
+	}
+	return err
+}
+
+// last returns the rows of the last answer that has any, before that of the guard.
 func last(rows *sql.Rows, err error) (all [][]string, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
+	var guarded [][]string
 	for more := true; more; more = rows.NextResultSet() {
 		these, columns, err := table(rows)
 		if err != nil {
 			return nil, err
 		}
 		if columns > 0 {
-			all = these
+			all = guarded
+			guarded = these
 		}
 	}
 	return all, rows.Err()
@@ -174,19 +212,17 @@ func Text(s string) string { return "_utf8mb4 " + quoted(s) }
 
 // located adds to an error where the server is.
 func (d *DB) located(err error) error {
-	if err == nil || d.At == "" {
+	if err == nil || d.at == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", d.At, err)
+	return fmt.Errorf("%s: %w", d.at, err)
 }
 
 // Place is where the database is; none: that is not known.
 func (d *DB) Place() []string { return slices.Clone(d.place) }
 
-// Close closes the pool if it was made here.
+// Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
-	if d.Owned {
-		return d.Pool.Close()
-	}
+	d.pools.Close()
 	return nil
 }

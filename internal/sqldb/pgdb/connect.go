@@ -56,6 +56,7 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 	}
 	config.MaxConns = sqldb.Conns
 	Prepare(config)
+	config.MaxConnLifetime = 0 // a Rotation replaces the pool
 	return config, nil
 }
 

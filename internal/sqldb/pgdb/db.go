@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -42,40 +42,64 @@ var Risks = []sqldb.Risk{{
 		"machine damages what it has stored; set it to on",
 }}
 
-// DB is a database that a pool is connected to, which was prepared.
+// DB is a database. Make it with [Open] or [Of].
 type DB struct {
-	Pool  *pgxpool.Pool
-	Owned bool // Close closes the pool
+	pools *lifetime.Rotation[pool]
+	own   bool // the pools were made here
 }
 
-// Open makes a pool for a server. It contacts nobody.
+// pool implements [lifetime.Pool].
+type pool struct{ *pgxpool.Pool }
+
+// Connect implements [lifetime.Pool].
+func (p pool) Connect(ctx context.Context) error {
+	conn, err := p.Acquire(ctx)
+	if err == nil {
+		conn.Release()
+	}
+	return err
+}
+
+// Connections implements [lifetime.Pool].
+func (p pool) Connections() int { return int(p.Stat().TotalConns()) }
+
+// Open returns the database of a server, with pools of its own. It contacts nobody.
 func Open(s sqldb.Server) (*DB, error) {
 	config, err := Config(s)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	return &DB{pool, true}, err
+	pools, err := lifetime.Rotate(func() (pool, error) {
+		p, err := pgxpool.NewWithConfig(context.Background(), config)
+		return pool{p}, err
+	})
+	return &DB{pools, true}, err
 }
 
-// Check returns an error unless there is a pool, which was prepared.
+// Of returns the database that a pool of the caller's leads to.
+func Of(p *pgxpool.Pool) *DB { return &DB{lifetime.Keep(pool{p}), false} }
+
+// Check returns an error unless the pool can be used.
 func (d *DB) Check() error {
-	switch {
-	case d.Pool == nil:
+	p := d.pools.Current()
+	if p.Pool == nil {
 		return errors.New("the pool is nil")
-	case !Prepared(d.Pool):
-		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its " +
-			"configuration before it is made")
 	}
-	return nil
+	if d.own {
+		return nil
+	}
+	return check(p.Config())
 }
 
 // The statements around those of a transaction. With read committed, each sees what was
 // committed before it, and so what a lock has waited for. What is confirmed is on disk,
-// and with synchronous_commit on also where synchronous_standby_names says.
+// and with synchronous_commit on also where synchronous_standby_names says. READ WRITE would lift
+// default_transaction_read_only, with which an operator freezes a server.
 const (
-	beginRead  = `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY`
-	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+	begin      = `BEGIN ISOLATION LEVEL READ COMMITTED`
+	beginRead  = begin + ` READ ONLY`
+	beginWrite = begin + durable //mutant:pg-frozen
+	durable    = `;
   SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit',
   'on', true)
 WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
@@ -102,24 +126,44 @@ func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string
 }
 
 // send sends a message before that of a transaction, if there is one, and that with a COMMIT, which
-// is to be confirmed without a warning if something is written.
+// is to be confirmed without a warning if something is written. A server that is read-only has done
+// nothing: the next idle connection is used, and in the end a new one, which may lead elsewhere.
 func (d *DB) send(ctx context.Context, before, script string,
 	write bool,
 ) (rows [][]string, err error) {
-	defer func() { err = located(d.Pool, err) }()
-	conn, err := d.Pool.Acquire(ctx)
+	p, leave := d.pools.Enter(ctx)
+	defer leave()
+	for range 1 + p.Stat().IdleConns() {
+		rows, err = d.try(ctx, p, before, script+"; COMMIT", write)
+		if d.Class(err) != sqldb.ReadOnly {
+			break
+		}
+	}
+	return rows, located(p.Pool, err)
+}
+
+// try sends on one connection, and closes it if it leads to a server that is read-only.
+func (d *DB) try(ctx context.Context, p pool, before, script string,
+	write bool,
+) (rows [][]string, err error) {
+	conn, err := p.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Release() // which closes one that is within a transaction
 	c := conn.Conn().PgConn()
+	defer func() {
+		if d.Class(err) == sqldb.ReadOnly { //mutant:pg-read-only
+			_ = c.Close(ctx)
+		}
+	}()
 	forget(c)
 	if before != "" {
 		if _, err := exec(ctx, c, before); err != nil {
 			return nil, err
 		}
 	}
-	results, err := exec(ctx, c, script+"; COMMIT")
+	results, err := exec(ctx, c, script)
 	if err == nil && write {
 		err = confirmed(c)
 	}
@@ -155,7 +199,7 @@ func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64
 
 // Place is where the database is: what selects another schema is part of it.
 func (d *DB) Place() []string {
-	c := d.Pool.Config().ConnConfig
+	c := d.pools.Current().Config().ConnConfig
 	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
 	for _, f := range c.Fallbacks {
 		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
@@ -167,23 +211,9 @@ func (d *DB) Place() []string {
 		c.RuntimeParams["options"])
 }
 
-// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
-const closeTime = time.Second
-
 // Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
-	if !d.Owned {
-		return nil
-	}
-	closed := make(chan struct{})
-	go func() {
-		d.Pool.Close()
-		close(closed)
-	}()
-	select {
-	case <-closed:
-	case <-time.After(closeTime):
-	}
+	d.pools.Close()
 	return nil
 }
 

@@ -2,11 +2,15 @@ package pgdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // warning is the key of what a connection keeps of a warning.
@@ -16,15 +20,19 @@ const warning = "unalike: warning"
 const probe = "unalike: was this pool prepared?"
 
 // Prepare sets what every pool needs: warnings are heard with which the server confirms a commit
-// that its standby may not have, text is UTF-8 whatever the database's encoding is, and an idle
-// connection is looked at rather than pinged, which would cost a round trip.
+// that its standby may not have, text is UTF-8 whatever the database's encoding is, an idle
+// connection is looked at rather than pinged, which would cost a round trip, and no connection
+// becomes older than [lifetime.MaxAge].
 func Prepare(c *pgxpool.Config) {
+	if !bounded(c) {
+		c.MaxConnLifetime = lifetime.MaxAge / 2
+		c.MaxConnLifetimeJitter = lifetime.MaxAge / 2
+	}
 	//mutant:pg-encoding
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	if c.ShouldPing == nil {
 		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-			//nolint:staticcheck // a request whose answer is lost is found out, or does not matter
-			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil
+			return p.IdleDuration > time.Second && ended(p.Conn.PgConn())
 		}
 	}
 	next := c.ConnConfig.OnNotice
@@ -44,9 +52,48 @@ func Prepare(c *pgxpool.Config) {
 	}
 }
 
-// Prepared reports whether a pool was.
-func Prepared(pool *pgxpool.Pool) bool {
-	hear := pool.Config().ConnConfig.OnNotice
+// ended reports whether the server has ended an idle connection. A network that loses the end is
+// found out by the request that follows.
+func ended(c *pgconn.PgConn) bool {
+	_ = c.Conn().SetReadDeadline(lifetime.Now().Add(time.Millisecond))
+	_, err := c.ReceiveMessage(context.Background())
+	_ = c.Conn().SetReadDeadline(time.Time{})
+	return err != nil && !pgconn.Timeout(err)
+}
+
+// bounded reports whether the age of a pool's connections is bounded as it has to be.
+func bounded(c *pgxpool.Config) bool {
+	return c.MaxConnLifetime > 0 && c.MaxConnLifetime+c.MaxConnLifetimeJitter <= lifetime.MaxAge
+}
+
+// readOnlyDefault is the setting with which an operator makes a server read-only.
+const readOnlyDefault = "default_transaction_read_only"
+
+// check returns an error unless a pool was prepared and its sessions heed what an operator sets.
+func check(c *pgxpool.Config) error {
+	if !prepared(c) {
+		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its " +
+			"configuration before it is made")
+	}
+	if !bounded(c) {
+		return fmt.Errorf("MaxConnLifetime of the pool is %v plus a random %v; at most %v is allowed; "+
+			"call postgres.Prepare last", c.MaxConnLifetime, c.MaxConnLifetimeJitter, lifetime.MaxAge)
+	}
+	params := c.ConnConfig.RuntimeParams
+	where := ""
+	if strings.Contains(params["options"], readOnlyDefault) {
+		where = " in its options"
+	}
+	if _, set := params[readOnlyDefault]; set || where != "" {
+		return errors.New("the pool sets " + readOnlyDefault + where +
+			", which hides what an operator sets; leave it out")
+	}
+	return nil
+}
+
+// prepared reports whether a pool was.
+func prepared(c *pgxpool.Config) bool {
+	hear := c.ConnConfig.OnNotice
 	if hear == nil {
 		return false
 	}
