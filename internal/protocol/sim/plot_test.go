@@ -97,10 +97,12 @@ func (w *world) ahead(a *actor) {
 	}
 }
 
-// dies ends the process of an actor, and the lease of what that has held.
-func (w *world) dies(a *actor) {
+// loseWith ends the process of an actor, and then the back end goes back: somebody else can have
+// what the actor held. The process is the first that comes after the loss, if it can be.
+func (w *world) loseWith(a *actor, first *process) {
 	w.note(fmt.Sprint("dies: ", a.id))
 	a.p.end(a.p.coordinator())
+	w.lose(newestBackup, first)
 	w.expire(a.g.WorkerID)
 }
 
@@ -115,10 +117,7 @@ func (w *world) lateRequest(a *actor) plot {
 		{do: func() { w.ahead(a); w.slows(a, false) }},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
 		{when: func() bool { return !w.isSlow(a) && w.renewedSince(a) }, do: w.keep},
-		{when: func() bool { return w.spent(a) }, do: func() {
-			w.lose(newestBackup, nil)
-			w.dies(a)
-		}},
+		{when: func() bool { return w.spent(a) }, do: func() { w.loseWith(a, nil) }},
 		{do: w.rejoin},
 	}
 }
@@ -129,10 +128,10 @@ func (w *world) lateAnswer(a, other *actor) plot {
 	return plot{
 		{do: func() { w.ahead(other); w.slows(a, true) }},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
-		{when: func() bool { return w.isSlow(a) && w.spent(other) }, do: func() {
-			w.lose(newestBackup, a.p)
-			w.dies(other)
-		}},
+		{
+			when: func() bool { return w.isSlow(a) && w.spent(other) },
+			do:   func() { w.loseWith(other, a.p) },
+		},
 		{do: w.rejoin},
 	}
 }
