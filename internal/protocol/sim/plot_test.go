@@ -89,34 +89,49 @@ func (w *world) renewedSince(a *actor) bool {
 	return a.g.Token != "" && !a.given && w.holds(a) && a.confirmed.After(w.kept[len(w.kept)-1].at)
 }
 
-// lateRequest: a holder with a clock that is far ahead has renewed, by a request that took long. By
-// its answer the holder's process tells the time when it renews again, and that is lost.
+// ahead sets the clock of an actor far ahead, which a back end with a clock does not mind: the actor
+// stamps each window to its end, and asks for the longest one.
+func (w *world) ahead(a *actor) {
+	if w.server.Clock != nil && a.p != w.procs[0] { // of which one is right
+		a.p.clock.set(time.Hour)
+	}
+}
+
+// loseWith ends the process of an actor, and then the back end goes back: somebody else can have
+// what the actor held. The process is the first that comes after the loss, if it can be.
+func (w *world) loseWith(a *actor, first *process) {
+	w.note(fmt.Sprint("dies: ", a.id))
+	a.p.end(a.p.coordinator())
+	w.lose(newestBackup, first)
+	w.expire(a.g.WorkerID)
+}
+
+// spent reports whether an actor has renewed since the newest backup, and has stamped all of its
+// window.
+func (w *world) spent(a *actor) bool { return w.renewedSince(a) && a.last >= a.g.NotAfter }
+
+// lateRequest: a holder has renewed by a request that took long. By its answer the holder's process
+// tells the time when it renews again, and that is lost. Somebody else has the worker ID then.
 func (w *world) lateRequest(a *actor) plot {
 	return plot{
-		{do: func() {
-			if w.server.Clock != nil && a.p != w.procs[0] {
-				a.p.clock.set(time.Hour)
-			}
-			w.slows(a, false)
-		}},
+		{do: func() { w.ahead(a); w.slows(a, false) }},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
 		{when: func() bool { return !w.isSlow(a) && w.renewedSince(a) }, do: w.keep},
-		{when: func() bool { return w.renewedSince(a) }, do: func() { a.pause(true) }},
-		{when: a.rests, do: func() { w.lose(newestBackup, nil) }},
-		{do: func() { w.expire(a.g.WorkerID) }},
+		{when: func() bool { return w.spent(a) }, do: func() { w.loseWith(a, nil) }},
 		{do: w.rejoin},
 	}
 }
 
 // lateAnswer: the answer to a request of an actor is still under way when its process deals with the
-// loss of what another holder was granted.
+// loss of what another holder was granted. Somebody else has the worker ID then.
 func (w *world) lateAnswer(a, other *actor) plot {
 	return plot{
-		{do: func() { w.slows(a, true) }},
+		{do: func() { w.ahead(other); w.slows(a, true) }},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
-		{when: func() bool { return w.renewedSince(other) }, do: func() { other.pause(true) }},
-		{when: other.rests, do: func() { w.lose(newestBackup, a.p) }},
-		{do: func() { w.expire(other.g.WorkerID) }},
+		{
+			when: func() bool { return w.isSlow(a) && w.spent(other) },
+			do:   func() { w.loseWith(other, a.p) },
+		},
 		{do: w.rejoin},
 	}
 }

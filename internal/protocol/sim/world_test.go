@@ -149,7 +149,7 @@ func (w *world) step() {
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
 		switch {
 		case w.serve != nil:
-			return p.from.p != w.serve
+			return p.from.p != w.serve || p.answer && p.due.After(time.Now())
 		case w.cut != nil && w.cut(p.from):
 			return true
 		}
@@ -181,8 +181,8 @@ func (w *world) step() {
 		case !needed:
 			f = []fate{lost, delayed, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
-		if chosen.answer && !w.calm && w.rng.IntN(8) == 0 {
-			chosen.dawdles = time.Duration(w.rng.Int64N(int64(mostDawdling)))
+		if chosen.answer && !w.calm {
+			w.dawdle(chosen)
 		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
@@ -233,6 +233,23 @@ func (w *world) holdBack(p *parcel) bool {
 	p.due = time.Now().Add(hold)
 	w.note(fmt.Sprintf("held back: %s %t %d %d", p.what, p.answer, p.from.id, p.lane))
 	return true
+}
+
+// dawdle has the call of an answer go on only after a while, now and then: when another answer of the
+// process has come that was late.
+func (w *world) dawdle(answer *parcel) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.parked, func(p *parcel) bool {
+		return p.from.p == answer.from.p && p.answer && p.due.After(time.Now())
+	})
+	switch {
+	case i >= 0 && w.rng.IntN(2) == 0:
+		w.parked[i].due = time.Now()
+		answer.dawdles = mostDawdling
+	case w.rng.IntN(8) == 0:
+		answer.dawdles = time.Duration(w.rng.Int64N(int64(mostDawdling)))
+	}
 }
 
 // wait waits until all actors wait: from then on the scheduler reads what is theirs.
