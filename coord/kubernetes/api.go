@@ -55,7 +55,8 @@ var writes = map[string]struct{ method, content string }{
 // answer is what the API server sends.
 type answer interface{ check(r request) error }
 
-// call makes a request and decodes the answer. It returns what the API server's clock can have said.
+// call makes a request and decodes the answer. It returns what the API server's clock can have
+// said.
 // An API server that is busy has done nothing, and is asked again while there is time.
 func (a *api) call(ctx context.Context, r request, out answer) (server protocol.Span, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -91,7 +92,8 @@ func wait(ctx context.Context) bool {
 	}
 }
 
-// attempt makes a request once. The API server's clock is the header Date, rounded down to a second.
+// attempt makes a request once. The API server's clock is the header Date, rounded down to a
+// second.
 func (a *api) attempt(
 	ctx context.Context, r request, out answer,
 ) (server protocol.Span, err error) {

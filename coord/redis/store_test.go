@@ -81,16 +81,16 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		lineage string        // that the change settles; empty: the server's
-		late    time.Duration // after its deadline
+		past    time.Duration // after its deadline
 		ends    time.Duration // of the window, from the server's now on; 0: no window
 		refused string
 	}{
-		"as it should be":    {late: -time.Minute},
+		"as it should be":    {past: -time.Minute},
 		"another lineage":    {lineage: "elsewhere-1", refused: "lineage"},
-		"after its deadline": {late: time.Microsecond, refused: "lineage"},
-		"a window":           {late: -time.Minute, ends: MaxHorizon},
+		"after its deadline": {past: time.Microsecond, refused: "lineage"},
+		"a window":           {past: -time.Minute, ends: MaxHorizon},
 		"a window that is ahead": {
-			late: -time.Minute, ends: MaxHorizon + 500*time.Millisecond, refused: "ahead",
+			past: -time.Minute, ends: MaxHorizon + 500*time.Millisecond, refused: "ahead",
 		},
 	} {
 		sv, err := s.Survey(t.Context(), protocol.Ask{})
@@ -100,12 +100,13 @@ func TestRefusedByTheServer(t *testing.T) {
 		scale := drivertest.Scale()
 		change := protocol.Change{
 			Before: &protocol.View{Position: sv.Position, Meta: sv.Meta}, NoteLineage: true,
-			Deadline: sv.Server.High - tc.late.Microseconds(),
+			Deadline: sv.Server.High - tc.past.Microseconds(),
 		}
 		change.Before.Lineage = cmp.Or(tc.lineage, sv.Lineage)
 		if change.Meta = &sv.Meta.Record; tc.ends > 0 {
 			change.Meta, change.Slot = nil, &protocol.Slot{
-				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server.Low + tc.ends.Microseconds()),
+				Version: 1, Token: "t", Generation: 1,
+				NotAfter: scale.Tick(sv.Server.Low + tc.ends.Microseconds()),
 				LastTick: drivertest.Space().LastTick, TTL: 1000,
 			}
 			change.Owner, change.Token = protocol.OwnerTaken, "t"

@@ -57,8 +57,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 
 // found reads a namespace, which is made if it is not there and anew is not nil.
 func (s *session) found(ctx context.Context, r request,
-	anew func(at protocol.Span) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool,
-	err error,
+	anew func(at protocol.Span) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta],
+	made bool, err error,
 ) {
 	for {
 		sent := lifetime.Now()

@@ -56,8 +56,8 @@ const (
 // Allowance returns how long after a reading of the back end's clock a change that rests on it may
 // still be made, see [Change.Deadline]. The request for the reading was sent some time ago, and the
 // change may take as long again, or as long as the last one that came too late.
-func Allowance(ago, late time.Duration) time.Duration {
-	return min(ago+max(ago, late)+leastAllowance, LongestAllowance)
+func Allowance(ago, refused time.Duration) time.Duration {
+	return min(ago+max(ago, refused)+leastAllowance, LongestAllowance)
 }
 
 // refusesLate reports whether the store refuses a change after its deadline.

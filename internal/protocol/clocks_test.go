@@ -61,9 +61,9 @@ func TestServerClock(t *testing.T) {
 		if at := c.Time(); at != (Span{}) {
 			t.Errorf("before any answer it says %v", at)
 		}
-		check := func(after string, early, late time.Duration) {
+		check := func(after string, early, more time.Duration) {
 			t.Helper()
-			want := Span{server() - early.Microseconds(), server() + late.Microseconds()}
+			want := Span{server() - early.Microseconds(), server() + more.Microseconds()}
 			if got := c.Time(); got != want {
 				t.Errorf("after %s it says %v; want %v", after, got, want)
 			}
@@ -102,7 +102,7 @@ func TestFloorClock(t *testing.T) {
 			unit        int64
 			took, waits time.Duration // the survey, and since its answer
 			refused     time.Duration // the last change, which took so long; 0: it was done
-			late        time.Duration
+			more        time.Duration
 		}{
 			"exact":               {Settings{SkewBound: time.Second}, 0, 0, 0, 0, 0},
 			"rounded to a second": {Settings{SkewBound: time.Second}, 1_000_000, 0, 0, 0, time.Second},
@@ -110,10 +110,12 @@ func TestFloorClock(t *testing.T) {
 				Settings{SkewBound: time.Second}, 0, 8 * time.Second, 3 * time.Second, 0,
 				11 * time.Second,
 			},
-			"one machine":       {file, 0, time.Second, 0, 0, time.Second},
-			"refuses":           {forgets, 0, 0, 0, 0, leastAllowance},
-			"refuses, slow":     {forgets, 0, 6 * time.Second, 0, 0, 12*time.Second + leastAllowance},
-			"refused":           {forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance},
+			"one machine":   {file, 0, time.Second, 0, 0, time.Second},
+			"refuses":       {forgets, 0, 0, 0, 0, leastAllowance},
+			"refuses, slow": {forgets, 0, 6 * time.Second, 0, 0, 12*time.Second + leastAllowance},
+			"refused": {
+				forgets, 0, time.Second, 0, 4 * time.Second, 5*time.Second + leastAllowance,
+			},
 			"refuses, too slow": {forgets, 0, time.Minute, 0, 0, LongestAllowance},
 		} {
 			c := &Coordinator{set: tt.set, detector: &detector{}}
@@ -124,7 +126,7 @@ func TestFloorClock(t *testing.T) {
 			time.Sleep(tt.waits)
 			own := said + (tt.took + tt.waits).Microseconds()
 			at, err := c.floorClock(sv, own)
-			if want := (Span{said, said + tt.late.Microseconds()}); at != want || err != nil {
+			if want := (Span{said, said + tt.more.Microseconds()}); at != want || err != nil {
 				t.Errorf("%s: %v, %v; want %v", name, at, err, want)
 			}
 		}
@@ -167,8 +169,8 @@ func TestSafeEnds(t *testing.T) {
 	if got, want := c.clamped(s, meta, tick(now+3600*second)), tick(s.at.Low+30*second); got != want {
 		t.Errorf("a window is cut to %d; want %d, which the store does not refuse", got, want)
 	}
-	if got, want := c.farthest(s, meta), tick(s.at.High+33*second+LongestAllowance.Microseconds()); got !=
-		want {
+	want := tick(s.at.High + 33*second + LongestAllowance.Microseconds())
+	if got := c.farthest(s, meta); got != want {
 		t.Errorf("a floor with an allowance is too far above %d; want %d", got, want)
 	}
 }

@@ -119,7 +119,8 @@ func (h *holding) once(ctx context.Context,
 		}
 		h.unseen = false
 	}
-	if h.v == nil || h.set.ServerClock && h.s.Time() == (Span{}) { // a new session has to learn the time
+	// A new session has to learn the time.
+	if h.v == nil || h.set.ServerClock && h.s.Time() == (Span{}) {
 		if err := h.lookAgain(ctx); err != nil {
 			return false, err
 		}

@@ -196,7 +196,8 @@ func TestRemedy(t *testing.T) {
 	}
 	other.MaxHorizon = time.Minute.Milliseconds()
 	if next, _ := remedy(observation{meta: other}, answer{meta: &Entry[Meta]{Record: before}},
-		exactly(found), testLimits); next.Floor < before.WindowLimit(found, Limits{time.Minute, time.Second}) {
+		exactly(found), testLimits); next.Floor < before.WindowLimit(found,
+		Limits{time.Minute, time.Second}) {
 		t.Errorf("another layout had windows of a minute, and %+v is stored", next)
 	}
 }

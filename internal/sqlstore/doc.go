@@ -27,9 +27,9 @@
 // that: then the namespace is made again, with the record that it had and the floor of a loss. The
 // history can be deleted too. Its row * is made before the table of namespaces, so that a missing
 // row proves a deletion. The next transaction that writes puts the row back, with the time as its
-// stamp, and from then on every namespace that is made with these tables begins with the floor. The
-// same holds if the tables are made while the sequence of tickets is there and was used. A namespace
-// that is made without any of this has no floor.
+// stamp, and from then on every namespace that is made with these tables begins with the floor.
+// The same holds if the tables are made while the sequence of tickets is there and was used. A
+// namespace that is made without any of this has no floor.
 //
 // The transaction that makes a namespace writes to the history first, and does nothing if that has
 // changed since it was read: the namespace can have been made by another process, and deleted

@@ -126,7 +126,8 @@ func (s *store) claim(a *answer, stamp int64, record any) Statement {
 			stamp, record, a.earlier.stamp)
 	}
 	return s.stmt(`{insert} {history} (namespace, version, stamp, record) SELECT $1, 0, $2, $3
-  FROM {history} h WHERE h.namespace = '*' AND h.stamp = $4 {present}`, stamp, record, a.tables.stamp)
+  FROM {history} h WHERE h.namespace = '*' AND h.stamp = $4 {present}`, stamp, record,
+		a.tables.stamp)
 }
 
 // insertMeta makes a namespace whose record has a stamp in the history.

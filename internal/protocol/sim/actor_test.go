@@ -42,7 +42,8 @@ func (p *process) begin() {
 	}
 	p.life++
 	p.seen = seen{}
-	p.c = newCoordinator(p.w, link{p.w.server, p, &protocol.ServerClock{}}, p.clock, random, journal{p})
+	at := link{p.w.server, p, &protocol.ServerClock{}}
+	p.c = newCoordinator(p.w, at, p.clock, random, journal{p})
 }
 
 // end is its death, if it is the one with this coordinator that lives.
@@ -194,8 +195,8 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// patience is for how long a call waits for an answer.
-func (a *actor) patience() time.Duration {
+// callTime is for how long a call waits for an answer.
+func (a *actor) callTime() time.Duration {
 	if a.patient.CompareAndSwap(true, false) {
 		return 2 * mostHeldBack
 	}
@@ -208,7 +209,7 @@ func (a *actor) patience() time.Duration {
 
 // call makes a call that has some time.
 func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), a.patience())
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), a.callTime())
 	defer cancel()
 	a.w.meet()
 	a.asks, a.began = a.w.history, time.Now()
@@ -301,7 +302,7 @@ func (a *actor) renew(ctx context.Context) {
 			a.w.meet()
 			beside.Wait()
 		}()
-		until, limit := a.tick()+a.rng.Int64N(500), a.patience()
+		until, limit := a.tick()+a.rng.Int64N(500), a.callTime()
 		beside.Go(func() {
 			ctx := context.WithValue(context.WithValue(ctx, laneKey{}, 1), actorKey{}, a)
 			ctx, cancel := context.WithTimeout(ctx, limit)

@@ -45,7 +45,7 @@ func send[T any](ctx context.Context, l *linked, what string,
 	}
 	executed := func() (T, error) {
 		answer, err := request()
-		w.reach(answer)
+		w.noteEnd(answer)
 		return answer, err
 	}
 	ghost := func() {
@@ -98,8 +98,9 @@ func readingOf(answer any) (reading protocol.Span) {
 	return reading
 }
 
-// reach takes note of where a window ends that was stored, which may be lost before anybody knows.
-func (w *world) reach(answer any) {
+// noteEnd takes note of where a window ends that was stored, which may be lost before anybody
+// knows.
+func (w *world) noteEnd(answer any) {
 	out, ok := answer.(protocol.Outcome)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -55,12 +55,12 @@ func (w *world) begin() {
 	case 5:
 		w.plot = w.inherited(w.someone())
 	case 6:
-		w.late()
+		w.delay()
 	}
 }
 
-// late begins a plot in which requests or answers are late.
-func (w *world) late() {
+// delay begins a plot in which requests or answers are late.
+func (w *world) delay() {
 	a, other := w.someone(), w.someone()
 	if w.plot = w.lateRequest(a); w.rng.IntN(2) == 0 {
 		w.plot = w.lateAnswer(a, other)
@@ -89,8 +89,8 @@ func (w *world) renewedSince(a *actor) bool {
 	return a.g.Token != "" && !a.given && w.holds(a) && a.confirmed.After(w.kept[len(w.kept)-1].at)
 }
 
-// ahead sets the clock of an actor far ahead, which a back end with a clock does not mind: the actor
-// stamps each window to its end, and asks for the longest one.
+// ahead sets the clock of an actor far ahead, which a back end with a clock does not mind: the
+// actor stamps each window to its end, and asks for the longest one.
 func (w *world) ahead(a *actor) {
 	if w.server.Clock != nil && a.p != w.procs[0] { // of which one is right
 		a.p.clock.set(time.Hour)
@@ -122,8 +122,8 @@ func (w *world) lateRequest(a *actor) plot {
 	}
 }
 
-// lateAnswer: the answer to a request of an actor is still under way when its process deals with the
-// loss of what another holder was granted. Somebody else has the worker ID then.
+// lateAnswer: the answer to a request of an actor is still under way when its process deals with
+// the loss of what another holder was granted. Somebody else has the worker ID then.
 func (w *world) lateAnswer(a, other *actor) plot {
 	return plot{
 		{do: func() { w.ahead(other); w.slows(a, true) }},

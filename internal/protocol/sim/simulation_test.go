@@ -112,7 +112,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		lossAt := w.rng.IntN(steps)
 		if w.server.Clock != nil && w.rng.IntN(3) == 0 { // the loss is that of a plot
 			lossAt = steps
-			w.late()
+			w.delay()
 		}
 		for i := range steps {
 			if w.step(); i == lossAt {

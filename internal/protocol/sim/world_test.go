@@ -217,26 +217,26 @@ func (w *world) step() {
 // how long an answer waits in a process.
 const mostHeldBack, mostDawdling = 8 * time.Second, time.Second
 
-// holdBack has the network hold a parcel back now and then, so that it arrives after those that were
-// sent later. The caller holds mu.
+// holdBack has the network hold a parcel back now and then, so that it arrives after those that
+// were sent later. The caller holds mu.
 func (w *world) holdBack(p *parcel) bool {
-	hold := time.Duration(w.rng.Int64N(int64(mostHeldBack)))
+	held := time.Duration(w.rng.Int64N(int64(mostHeldBack)))
 	switch {
 	case w.calm || w.serve != nil || w.survivor != nil || !p.due.IsZero():
 		return false
 	case p.from == w.slow && p.answer == w.slowAnswers:
 		w.slow = nil
-		hold = ttl - time.Second // its lease stands
+		held = ttl - time.Second // its lease stands
 	case w.rng.IntN(24) > 0:
 		return false
 	}
-	p.due = time.Now().Add(hold)
+	p.due = time.Now().Add(held)
 	w.note(fmt.Sprintf("held back: %s %t %d %d", p.what, p.answer, p.from.id, p.lane))
 	return true
 }
 
-// dawdle has the call of an answer go on only after a while, now and then: when another answer of the
-// process has come that was late.
+// dawdle has the call of an answer go on only after a while, now and then: when another answer of
+// the process has come that was late.
 func (w *world) dawdle(answer *parcel) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

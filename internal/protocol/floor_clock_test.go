@@ -31,9 +31,9 @@ func (h *hooked) UnixMicro() int64 {
 	return h.shifted.UnixMicro()
 }
 
-// TestFloor_LateAnswer: while a loss is dealt with, the answer to a request arrives that was made 8
-// s before. The floor is for the time of the answer that it rests on, and covers the window that was
-// lost.
+// TestFloor_LateAnswer: while a loss is dealt with, the answer to a request arrives that was made
+// 8 s before. The floor is for the time of the answer that it rests on, and covers the window that
+// was lost.
 func TestFloor_LateAnswer(t *testing.T) {
 	for name, change := range map[string]func(*protocol.Settings){
 		"forgets": forgets, "keeps": func(*protocol.Settings) {},
