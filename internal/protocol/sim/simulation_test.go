@@ -80,7 +80,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0"), givenUp: make(chan struct{})}
+		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0")}
 		if kind := w.rng.IntN(3); kind > 0 { // like etcd, ZooKeeper or Redis
 			w.server.Clock, w.server.Strict = rightClock{}.UnixMicro, kind == 2
 			w.server.Blind = kind == 1 && w.rng.IntN(2) == 0
