@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/lifetime"
@@ -57,10 +59,10 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case !ok:
 		return none, ctx.Err()
 	case f == lost:
-		return none, w.unheard(ctx)
+		return none, w.unheard(ctx, a)
 	case f == delayed:
 		ghost()
-		return none, w.unheard(ctx)
+		return none, w.unheard(ctx, a)
 	case f == repeated:
 		ghost()
 	}
@@ -71,7 +73,7 @@ func send[T any](ctx context.Context, l *linked, what string,
 	case !ok:
 		return none, ctx.Err()
 	case f == lost || f == delayed:
-		return none, w.unheard(ctx)
+		return none, w.unheard(ctx, a)
 	}
 	if reading := readingOf(answer); err == nil && reading != (protocol.Span{}) {
 		l.clock.Note(reading, sent)
@@ -112,23 +114,42 @@ func (w *world) noteEnd(answer any) {
 // errUnheard is the error of a call that was given up.
 var errUnheard = errors.New("nothing was heard")
 
-// unheard waits until a call ends whose request or answer is lost, or is given up.
-func (w *world) unheard(ctx context.Context) error {
+// unheard waits until the call of an actor ends whose request or answer is lost, or is given up.
+func (w *world) unheard(ctx context.Context, a *actor) error {
+	p := &parcel{from: a, lane: laneOf(ctx), fate: make(chan fate)}
 	w.mu.Lock()
-	givenUp := w.givenUp
+	w.lost = append(w.lost, p)
 	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.lost = slices.DeleteFunc(w.lost, func(q *parcel) bool { return p == q })
+	}()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-givenUp:
+	case <-p.fate:
 		return errUnheard
 	}
 }
 
-// giveUp has all calls given up whose requests or answers are lost. The caller holds mu.
+// giveUp has all calls given up whose requests or answers are lost: one at a time, so that a seed
+// repeats.
 func (w *world) giveUp() {
-	close(w.givenUp)
-	w.givenUp = make(chan struct{})
+	w.wait()
+	w.mu.Lock()
+	lost := slices.Clone(w.lost)
+	w.mu.Unlock()
+	slices.SortFunc(lost, byLane)
+	for _, p := range lost {
+		close(p.fate)
+		w.wait()
+	}
+}
+
+// byLane compares parcels by the calls that they belong to.
+func byLane(a, b *parcel) int {
+	return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
 }
 
 // actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.
@@ -137,12 +158,18 @@ type (
 	laneKey  struct{}
 )
 
+// laneOf is the lane of a call.
+func laneOf(ctx context.Context) int {
+	lane, _ := ctx.Value(laneKey{}).(int)
+	return lane
+}
+
 // park waits until the scheduler has decided what becomes of a parcel, and for how long an answer
 // waits in the process before the call goes on; false: ctx has ended before.
 func (w *world) park(ctx context.Context, a *actor, what string,
 	answer bool,
 ) (_ fate, dawdles time.Duration, ok bool) {
-	lane, _ := ctx.Value(laneKey{}).(int)
+	lane := laneOf(ctx)
 	w.mu.Lock()
 	p := &parcel{
 		from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer,
@@ -158,12 +185,7 @@ func (w *world) park(ctx context.Context, a *actor, what string,
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, q := range w.parked {
-		if p == q {
-			w.parked = append(w.parked[:i], w.parked[i+1:]...)
-			break
-		}
-	}
+	w.parked = slices.DeleteFunc(w.parked, func(q *parcel) bool { return p == q })
 	return lost, 0, false
 }
 

@@ -50,14 +50,14 @@ func (w *world) cutOff(a *actor, process bool) {
 
 // rejoin ends that, and that actors pause or wait for what is lost.
 func (w *world) rejoin() {
+	w.note("nobody is cut off")
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.cut = nil
-	w.giveUp()
 	for _, a := range w.actors {
 		a.pause(false)
 	}
-	w.note("nobody is cut off")
+	w.mu.Unlock()
+	w.giveUp()
 }
 
 // expire ends a lease.

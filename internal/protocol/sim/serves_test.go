@@ -18,8 +18,8 @@ func (w *world) serves() {
 	w.wait()
 	w.mu.Lock()
 	w.calm, w.serve, w.survivor, w.plot, w.ghosts = true, nil, nil, nil, nil
-	w.giveUp()
 	w.mu.Unlock()
+	w.giveUp()
 	w.note("calm")
 	for _, p := range w.procs {
 		if p.clock.off.Load() != 0 {

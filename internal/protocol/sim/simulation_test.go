@@ -84,7 +84,6 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0"),
-			givenUp: make(chan struct{}),
 		}
 		w.server.Numbered = true
 		if kind := w.rng.IntN(3); kind > 0 { // like etcd, ZooKeeper or Redis

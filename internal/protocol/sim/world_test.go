@@ -7,7 +7,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -78,16 +77,16 @@ type world struct {
 	far         bool   // a wrong clock has raised the floor
 	named       bool   // and an error says how to lower it
 	slowest     time.Duration
-	calm        bool          // nothing happens any more
-	givenUp     chan struct{} // is closed when calls are given up of which nothing is heard
-	base        int64         // the highest tick that is stamped elsewhere
-	reached     int64         // the highest tick of a window that was stored
+	calm        bool  // nothing happens any more
+	base        int64 // the highest tick that is stamped elsewhere
+	reached     int64 // the highest tick of a window that was stored
 	retired     bool
 
 	mu     sync.Mutex
 	parked []*parcel
-	ghosts []func() // requests that arrive late, or once more
-	trace  uint64   // of what has happened
+	lost   []*parcel // of calls that wait all the same
+	ghosts []func()  // requests that arrive late, or once more
+	trace  uint64    // of what has happened
 
 	counts
 }
@@ -142,10 +141,7 @@ const (
 func (w *world) step() {
 	w.wait()
 	w.mu.Lock()
-	slices.SortFunc(w.parked, func(a, b *parcel) int {
-		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane),
-			cmp.Compare(a.n, b.n))
-	})
+	slices.SortFunc(w.parked, byLane)
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
 		switch {
 		case w.serve != nil:
