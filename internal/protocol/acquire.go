@@ -120,6 +120,10 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	if err := a.awaitClock(); err != nil {
 		return nil, err
 	}
+	if !a.believes(NewMeta(SpaceOf(a.req)), a.req.Until) {
+		return nil, errors.New("the caller's clock is far ahead of this machine's; waiting until that " +
+			"has lasted for a while")
+	}
 	if a.t.waits || a.req.MustOpen {
 		if err := a.peek(ctx); err != nil {
 			return nil, err

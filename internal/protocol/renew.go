@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,12 +96,12 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	until, now := r.clamped(r.s, r.v.Meta.Record, r.until), r.now()
-	if step := r.stepped(); step > 0 { // the lease is kept, and nothing else
+	if !r.believes(r.v.Meta.Record, r.until) { // the lease is kept, and nothing else
 		if r.token != r.g.Token {
-			return false, r.awaitClock()
+			return false, cmp.Or(r.awaitClock(), errBusy)
 		}
 		until = r.g.NotAfter
-		now -= step.Microseconds()
+		now -= r.stepped().Microseconds()
 	}
 	change, from, grows := planRenewal(r.v, r.g, r.token, until, now, r.s.Holds(r.v))
 	r.from, r.floored = from, !grows

@@ -26,6 +26,26 @@ type witness struct {
 	offset int64         // of the clock, in microseconds, as it was believed last
 	known  bool          // the offset is
 	since  time.Duration // the uptime when the present step ahead was noticed; 0: there is none
+	far    time.Duration // the uptime when a caller's clock was found far ahead; 0: it is not
+}
+
+// lasts reports whether a caller's clock is believed, which is far ahead of this one or not. Its
+// reading may be from before the clock was set right.
+func (w *witness) lasts(far bool) bool {
+	if w.uptime == nil {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !far {
+		w.far = 0
+		return true
+	}
+	up := w.uptime()
+	if w.far == 0 {
+		w.far = up
+	}
+	return up-w.far >= stepTime //mutant:witness-caller
 }
 
 // ahead returns by how much a clock has stepped ahead that is not believed yet; 0: it is believed.
@@ -82,6 +102,16 @@ func (c *Coordinator) stepped() time.Duration {
 			"namespace", c.set.Namespace, "step", step.Round(time.Millisecond), "for", stepTime)
 	}
 	return step
+}
+
+// believes reports whether a window may grow until a tick: neither this machine's clock nor the
+// caller's is just far ahead.
+func (c *Coordinator) believes(meta Meta, until int64) bool {
+	if c.set.ServerClock {
+		return true
+	}
+	limit := meta.WindowLimit(c.now(), c.limits()) + meta.Scale().TicksUp(clockStep.Microseconds())
+	return c.witness.lasts(until > limit) && c.stepped() == 0
 }
 
 // awaitClock returns an error while a step ahead of this machine's clock is not believed.

@@ -145,3 +145,25 @@ func TestSuspendedMachine(t *testing.T) {
 		}
 	})
 }
+
+// TestReadingFromBeforeTheClockWasSet: a caller has read a clock that was a year ahead, and it was
+// set before the call. No window is as long.
+func TestReadingFromBeforeTheClockWasSet(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		own := machines(t, server, 1)[0].Coordinator().(*protocol.Coordinator)
+		g := mustAcquire(t, own, wants("a"))
+		time.Sleep(time.Second)
+		r, err := own.Renew(t.Context(), g, g.NotAfter+year.Milliseconds())
+		if err != nil || r.NotAfter != g.NotAfter {
+			t.Errorf("Renew: %v, %v; want %v", r, err, g)
+		}
+		ahead := wants("b")
+		ahead.Now += year.Milliseconds()
+		ahead.Until += year.Milliseconds()
+		if g, err := own.Acquire(t.Context(), ahead); err == nil {
+			t.Errorf("granted is %v", g)
+		}
+		mustRenew(t, own, r, 1000)
+	})
+}
