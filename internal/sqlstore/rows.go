@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -90,9 +89,6 @@ func parse(cols []string) (r row, err error) {
 		cols[7],
 	}, nil
 }
-
-// errHalf says that another process makes the tables and is not done.
-var errHalf = errors.New("the tables are being made")
 
 // format is the version of the tables that this program reads and writes.
 const format = 3

@@ -78,8 +78,9 @@ func (s *store) grants() string {
 // explain says what to do about an error of the database.
 func (s *store) explain(err error) error {
 	switch s.db.Class(err) {
-	case sqldb.NoTables:
-		return fmt.Errorf("the tables %s* were dropped; retrying: %w", s.prefix, err)
+	case sqldb.NoTables: // another process is making them, or they were dropped since the survey
+		//mutant:sql-half-made
+		return fmt.Errorf("the tables %s* are not there; retrying: %w", s.prefix, err)
 	case sqldb.Misfit:
 		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this "+
 			"program reads: use another prefix, or the version of the program that has made them: %w",
