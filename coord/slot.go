@@ -101,7 +101,8 @@ type Admin interface {
 	// Init declares the namespace to be new: nobody has ever been granted a worker ID
 	// in it, or whatever was granted is past. It stores the layout, and it ends a
 	// quarantine that only protects against what a lost namespace may have granted. It
-	// never lowers a floor that was raised.
+	// never lowers a floor that was raised, nor one with which a namespace begins because the
+	// back end shows that it was there before.
 	// Init is refused where there are slots, and where the namespace was declared with
 	// another MaxHorizon. Where it has another layout, the error is a
 	// [*LayoutMismatchError].

@@ -35,7 +35,7 @@ func dialect() sqlstore.Dialect {
 		Schema:    schema,
 		Grants: []string{
 			"SELECT, INSERT, UPDATE ON {namespaces}", "SELECT, INSERT, UPDATE ON {slots}",
-			"SELECT, INSERT, UPDATE ON {format}", "SELECT ON {workers}",
+			"SELECT, INSERT, UPDATE ON {history}", "SELECT ON {workers}",
 			"/*M! SELECT, INSERT ON {prefix}tickets *//*!80000 USAGE ON *.* */",
 		},
 		Risks: append(slices.Clone(mysqldb.Risks), mysqldb.Statements, sqldb.Risk{
@@ -61,13 +61,13 @@ func series(n int) string {
 		strings.Join(from, ", "), value, n)
 }
 
-// schema makes the tables. Keys and records are binary: no character set or collation changes
-// them. Times are microseconds since 1970.
+// schema makes the tables, {namespaces} last: whoever finds it finds all others, with the first row
+// of {history}. Keys and records are binary: no character set or collation changes them. Times are
+// microseconds since 1970.
 var schema = []string{
-	`CREATE TABLE IF NOT EXISTS {namespaces} (
-  namespace varbinary(128) NOT NULL PRIMARY KEY,
-  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
-  record mediumblob NOT NULL, lineage varbinary(400) NOT NULL) ENGINE = InnoDB`,
+	`CREATE TABLE IF NOT EXISTS {history} (
+  namespace varbinary(128) NOT NULL PRIMARY KEY, version int NOT NULL, stamp bigint NOT NULL,
+  record mediumblob NOT NULL) ENGINE = InnoDB`,
 	`CREATE TABLE IF NOT EXISTS {slots} (
   namespace varbinary(128) NOT NULL, worker int NOT NULL,
   made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
@@ -75,7 +75,10 @@ var schema = []string{
   lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE KEY (namespace, token)) ENGINE = InnoDB`,
 	`/*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */`,
-	`CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB`,
+	// A sequence that was used is that of tables which were dropped.
+	`INSERT IGNORE INTO {history} (namespace, version, stamp, record) SELECT '*', 3,
+  /*M! (SELECT CASE WHEN next_not_cached_value = start_value THEN 0 ELSE {now} END
+  FROM {prefix}tickets) *//*!80000 0 */, '{}'`,
 	`CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
   CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired'
   WHEN lease_ends > ` + mysqldb.Now + ` THEN 'held' ELSE 'free' END AS state,
@@ -87,5 +90,8 @@ var schema = []string{
   FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.since') / 1000000) AS since,
   FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.renewed') / 1000000) AS renewed
 FROM {slots} WHERE version > 0`,
-	`INSERT IGNORE INTO {format} (version) VALUES (2)`,
+	`CREATE TABLE IF NOT EXISTS {namespaces} (
+  namespace varbinary(128) NOT NULL PRIMARY KEY,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record mediumblob NOT NULL, lineage varbinary(400) NOT NULL) ENGINE = InnoDB`,
 }

@@ -75,12 +75,30 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := mysqltest.Start(t)
 	d := database(t, s, "")
-	sqltest.Wired(t, d, s.Addr(), func(tb testing.TB, addr string, conns int) sqlstore.Database {
+	sqltest.Wired(t, d, s.Addr(), connect(s))
+}
+
+// connect makes a pool of connections to an address that leads to a server.
+func connect(s *mysqltest.Server) func(testing.TB, string, int) sqlstore.Database {
+	return func(tb testing.TB, addr string, conns int) sqlstore.Database {
 		tb.Helper()
 		return &mysqldb.DB{
 			Pool: newPool(tb, strings.Replace(s.DSN(several), s.Addr(), addr, 1), conns),
 		}
-	})
+	}
+}
+
+// TestDeleted: a namespace that was deleted begins with a floor.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	sqltest.Deleted(t, database(t, mysqltest.Start(t), ""))
+}
+
+// TestCutOff: a namespace is deleted while a holder is cut off, and no ID comes twice.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t, "--max-connections=400")
+	sqltest.CutOff(t, database(t, s, ""), s.Addr(), connect(s))
 }
 
 // TestSQL runs the tests of stores in SQL databases.

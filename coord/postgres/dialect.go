@@ -25,28 +25,30 @@ func dialect() sqlstore.Dialect {
 		},
 		Schema: schema,
 		Grants: []string{
-			"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}",
+			"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {history}",
 			"SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets",
 		},
 		Risks: pgdb.Risks,
 	}
 }
 
-// schema makes the tables. Times are microseconds since 1970. Who else makes them at the same
-// time waits.
+// schema makes the tables, in one transaction. Times are microseconds since 1970. Who else makes
+// them at the same time waits.
 var schema = []string{
 	`SELECT pg_advisory_xact_lock(hashtext('{prefix}'))`,
-	`CREATE TABLE IF NOT EXISTS {namespaces} (
-  namespace text PRIMARY KEY,
-  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
-  record text NOT NULL, lineage text NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS {history} (
+  namespace text PRIMARY KEY, version integer NOT NULL, stamp bigint NOT NULL,
+  record text NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS {slots} (
   namespace text NOT NULL, worker integer NOT NULL,
   made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
   record text NOT NULL, token text, identity text, lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE (namespace, token)) WITH (fillfactor = 50)`,
 	`CREATE SEQUENCE IF NOT EXISTS {prefix}tickets`,
-	`CREATE TABLE IF NOT EXISTS {format} (version integer PRIMARY KEY)`,
+	// A sequence that was used is that of tables which were dropped.
+	`INSERT INTO {history} (namespace, version, stamp, record) SELECT '*', 3,
+  CASE WHEN pg_sequence_last_value('{prefix}tickets'::regclass) IS NULL THEN 0 ELSE {now} END, '{}'
+  ON CONFLICT DO NOTHING`,
 	// Replacing it would be news for all connections, from each of many who start at once.
 	`DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace,
   worker,
@@ -60,5 +62,8 @@ var schema = []string{
   to_timestamp((record::json->>'since')::bigint / 1e6) AS since,
   to_timestamp((record::json->>'renewed')::bigint / 1e6) AS renewed
 FROM {slots} WHERE version > 0; END IF; END $$`,
-	`INSERT INTO {format} (version) VALUES (2) ON CONFLICT DO NOTHING`,
+	`CREATE TABLE IF NOT EXISTS {namespaces} (
+  namespace text PRIMARY KEY,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record text NOT NULL, lineage text NOT NULL)`,
 }

@@ -58,7 +58,7 @@ func awaitNobody(t *testing.T, d *sqltest.Database) {
 	defer end()
 	go func() { // until the server has heard of it
 		for others.Err() == nil {
-			_, _ = d.SQL.ExecContext(others, "UPDATE unalike_format SET version = version")
+			_, _ = d.SQL.ExecContext(others, "UPDATE unalike_history SET version = version")
 		}
 	}()
 	streamtest.Eventually(t, "commits wait", func() bool {
@@ -127,7 +127,7 @@ func TestRights(t *testing.T) {
 		pool := d.DB.(*pgdb.DB).Pool
 		_, err := pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
 		return err
-	}, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_format TO ann",
+	}, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_history TO ann",
 		"GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
 }
 

@@ -86,12 +86,27 @@ func TestConformance(t *testing.T) {
 func TestWire(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	connect := func(tb testing.TB, addr string, conns int) sqlstore.Database {
-		tb.Helper()
-		return &pgdb.DB{Pool: newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres"+
-			"?pool_max_conns=%d", addr, conns))}
-	}
 	sqltest.Wired(t, d, "127.0.0.1:"+s.Port, connect)
+}
+
+// connect makes a pool of connections to an address.
+func connect(tb testing.TB, addr string, conns int) sqlstore.Database {
+	tb.Helper()
+	return &pgdb.DB{Pool: newPool(tb, fmt.Sprintf("postgres://postgres@%s/postgres"+
+		"?pool_max_conns=%d", addr, conns))}
+}
+
+// TestDeleted: a namespace that was deleted begins with a floor.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	sqltest.Deleted(t, database(t, pgtest.Start(t), ""))
+}
+
+// TestCutOff: a namespace is deleted while a holder is cut off, and no ID comes twice.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t, "-c", "max_connections=400")
+	sqltest.CutOff(t, database(t, s, ""), "127.0.0.1:"+s.Port, connect)
 }
 
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the

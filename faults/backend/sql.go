@@ -81,7 +81,7 @@ func newSQL(p place, s Server, addr, dir, disconnect string) *Backend {
 		Losses: []Loss{
 			lose("TRUNCATE", "TRUNCATE TABLE unalike_slots"),
 			lose("DROP", "DROP VIEW unalike_workers",
-				"DROP TABLE unalike_format, unalike_slots, unalike_namespaces"),
+				"DROP TABLE unalike_history, unalike_slots, unalike_namespaces"),
 		},
 	}
 }

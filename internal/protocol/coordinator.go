@@ -235,7 +235,7 @@ func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
 			meta = meta.afterBirth(at, l)
-		case known.Fingerprint != "":
+		case known.Fingerprint != "": //mutant:known-again
 			meta = meta.AfterLoss(Meta{}, at, l)
 		}
 		return meta

@@ -114,6 +114,7 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 			sql += unused
 		}
 		all = append(all, s.stmt(sql, append(guard, stamp, record)...))
+		all = append(all, s.remember(stamp, record)...) //mutant:sql-remember
 		if change.NoteLineage {
 			all = append(all, s.complete(change.Meta.Capacity, stamp))
 		}
@@ -126,6 +127,16 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 		last.SQL += s.names.Replace(countRow)
 	}
 	return append(all, last), nil
+}
+
+// remember copies a record of the namespace to the history, if it was stored with a stamp.
+func (s *store) remember(stamp int64, record any) []Statement {
+	return []Statement{
+		s.stmt(`UPDATE {history} SET stamp = $2, record = $3 WHERE namespace = $1 AND EXISTS (
+  SELECT 1 FROM {namespaces} n WHERE n.namespace = $1 AND n.stamp = $2)`, stamp, record),
+		s.stmt(`{insert} {history} (namespace, version, stamp, record) SELECT namespace, 0, stamp, record
+  FROM {namespaces} WHERE namespace = $1 AND stamp = $2 {present}`, stamp),
+	}
 }
 
 // slotStatement is the statement that changes a slot.

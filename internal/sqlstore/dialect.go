@@ -49,8 +49,8 @@ type Dialect struct {
 func (d Dialect) riskRows() string {
 	var b strings.Builder
 	for _, r := range d.Risks {
-		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name + "' FROM {format} WHERE " +
-			r.If)
+		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name +
+			"' FROM {history} WHERE namespace = '*' AND (" + r.If + ")")
 	}
 	return b.String()
 }
@@ -59,7 +59,7 @@ func (d Dialect) riskRows() string {
 func (d Dialect) names(prefix string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots",
-		"{format}", prefix+"format", "{workers}", prefix+"workers", "{prefix}", prefix,
+		"{history}", prefix+"history", "{workers}", prefix+"workers", "{prefix}", prefix,
 		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}",
 		d.Number, "{lineage}", d.Lineage,
 		"{insert}", d.Insert, "{present}", d.Present,

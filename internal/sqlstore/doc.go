@@ -13,12 +13,27 @@
 //     All rows of a namespace are made with it, so that one which is missing was lost.
 //   - tickets: a sequence from which each acquisition draws, so that those who start at once
 //     begin at different worker IDs. MySQL has none, and they begin anywhere.
-//   - format: the version of all this
+//   - history: for each namespace that was ever made its last record, also after its other rows are
+//     gone. The row * is made with the tables and has their version.
 //
 // And a view for people, workers.
 //
 // Each row has a version, which counts its writes, and a stamp, which is random with every
 // write: versions come again after a restored dump, stamps do not.
+//
+// # Deleted namespaces
+//
+// A namespace that has no row may have been deleted while its holders live. The history shows
+// that: then the namespace is made again, with the record that it had and the floor of a loss. The
+// history can be deleted too. Its row * is made before the table of namespaces, so that a missing
+// row proves a deletion. The next transaction that writes puts the row back, with the time as its
+// stamp, and from then on every namespace that is made with these tables begins with the floor. The
+// same holds if the tables are made while the sequence of tickets is there and was used. A
+// namespace that is made without any of this has no floor.
+//
+// The transaction that makes a namespace writes to the history first, and does nothing if that has
+// changed since it was read: the namespace can have been made by another process, and deleted
+// again.
 //
 // # Transactions
 //

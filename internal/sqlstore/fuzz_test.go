@@ -49,7 +49,7 @@ func FuzzAnswer(f *testing.F) {
 		Version: protocol.Version, Worker: 1, Token: "t", Generation: 3,
 		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test",
 	})
-	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
+	moment := []string{"m", "0", "1700000000000000", "0", "0", "3", "77", "here"}
 	add := func(rows ...[]string) {
 		text, err := json.Marshal(rows)
 		if err != nil {
@@ -70,8 +70,12 @@ func FuzzAnswer(f *testing.F) {
 	add(moment, []string{"n", "", "", "", "", "", "", ""},
 		[]string{"r", "0", "0", "0", "0", "0", "", "fsync"})
 	add(moment[:3], namespace)
-	add([]string{"m", "0", "1700000000000000", "0", "0", "3", "77", "here"})
-	add([]string{"m", "0", "1700000000000000", "0", "0", "2", "x", "here"})
+	tables := []string{"p", "0", "1", "3", "0", "0", "{}", "*"}
+	add(moment, tables, []string{"p", "0", "1", "0", "9", "0", meta, "ns"})
+	add(moment, tables, []string{"p", "0", "1", "0", "9", "0", "{", "ns"})
+	add([]string{"m", "0", "1700000000000000", "0", "0", "", "77", "here"})
+	add([]string{"m", "0", "1700000000000000", "0", "0", "4", "77", "here"})
+	add([]string{"m", "0", "1700000000000000", "0", "0", "3", "x", "here"})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var rows [][]string
 		if json.Unmarshal(text, &rows) != nil {
@@ -101,9 +105,11 @@ func answered(t *testing.T, rows [][]string) {
 		}
 	}
 	sv, err := s.Survey(t.Context(),
-		protocol.Ask{Token: "t", Identity: "i", New: func(int64) protocol.Meta {
-			return protocol.NewMeta(layout)
-		}})
+		protocol.Ask{
+			Token: "t", Identity: "i",
+			New:   func(int64) protocol.Meta { return protocol.NewMeta(layout) },
+			Again: func(_ int64, known protocol.Meta) protocol.Meta { return known },
+		})
 	refused("a survey", err)
 	if err == nil && (!slices.IsSorted(sv.Owned) || sv.Meta.There() && sv.Meta.Record.Check() != nil ||
 		len(sv.Holders)+sv.Retired != len(sv.Owned)) {

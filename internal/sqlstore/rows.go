@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,7 +14,7 @@ const (
 	// moment is what each answer tells of the server: made is its clock, ends the version of
 	// the tables.
 	moment = `SELECT 'm' AS kind, 0 AS worker, {now} AS made, 0 AS version, 0 AS stamp,
-  (SELECT MAX(version) FROM {format}) AS ends,
+  (SELECT version FROM {history} WHERE namespace = '*') AS ends,
   {number} AS record, {lineage} AS note`
 	namespaceRow = ` UNION ALL SELECT 'n', 0, made, version, stamp, 0, record, lineage
   FROM {namespaces} WHERE namespace = $1`
@@ -27,6 +26,9 @@ FROM {slots} WHERE namespace = $1`
 	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1
   ELSE 0 END), 0), COALESCE(SUM(version), 0), 0, 0, '', ''
 FROM {slots} WHERE namespace = $1`
+	// historyRows are the history's row of the tables and that of the namespace.
+	historyRows = ` UNION ALL SELECT 'p', 0, 1, version, stamp, 0, record, namespace FROM {history}
+  WHERE namespace IN ('*', $1)`
 	// ticketRow draws a ticket.
 	ticketRow = ` UNION ALL SELECT 'd', 0, {ticket}, 0, 0, 0, '', ''`
 	// heldRows are followed by what more the slots have to be.
@@ -49,8 +51,13 @@ type row struct {
 // answer is what every query tells, and the rows that are not about that.
 type answer struct {
 	protocol.Position
-	now    int64
-	ticket int64 // 0: none was drawn
+	now     int64
+	emptied bool  // the history's row of the tables is gone, which is made with them
+	ticket  int64 // 0: none was drawn
+	// tables and earlier are the history's rows of the tables and of the namespace; zero: there is
+	// none, or it was not read.
+	tables, earlier row
+
 	meta   protocol.Entry[protocol.Meta]
 	origin string
 	slots  int   // how many rows there are, if they were counted
@@ -79,11 +86,8 @@ func parse(cols []string) (r row, err error) {
 	}, nil
 }
 
-// errHalf says that the last statement which makes the tables is not done.
-var errHalf = errors.New("the tables are being made")
-
 // format is the version of the tables that this program reads and writes.
-const format = 2
+const format = 3
 
 // read reads an answer.
 func (s *store) read(all [][]string) (*answer, error) {
@@ -95,10 +99,7 @@ func (s *store) read(all [][]string) (*answer, error) {
 		}
 		switch r.kind {
 		case "m":
-			if r.ends == 0 {
-				return nil, errHalf
-			}
-			if r.ends != format {
+			if a.emptied = r.ends == 0; !a.emptied && r.ends != format {
 				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d",
 					coord.ErrInvalid, s.prefix, r.ends, format)
 			}
@@ -111,6 +112,12 @@ func (s *store) read(all [][]string) (*answer, error) {
 			if a.meta, err = entry[protocol.Meta](r, fmt.Sprintf("the row of namespace %q in %snamespaces",
 				s.namespace, s.prefix)); err != nil {
 				return nil, err
+			}
+		case "p":
+			if r.note == "*" {
+				a.tables = r
+			} else {
+				a.earlier = r
 			}
 		case "d":
 			a.ticket = r.made
@@ -164,11 +171,10 @@ func (s *store) slot(r row) (protocol.Entry[protocol.Slot], error) {
 	return e, err
 }
 
-// noNamespace is the error of a namespace of which only the rest is there.
+// noNamespace is the error of a namespace that has rows of worker IDs and no row of its own.
 func (s *store) noNamespace() error {
-	return fmt.Errorf("%w: namespace %q has slots in %sslots and no row in %snamespaces; restore it "+
-		"from a backup, or use another namespace",
-		coord.ErrInvalid, s.namespace, s.prefix, s.prefix)
+	return fmt.Errorf("%w: namespace %q has slots and no row in %snamespaces; start a generator, or "+
+		"restore a backup", protocol.ErrUnrecorded, s.namespace, s.prefix)
 }
 
 // viewOf reads the answer to a look at a worker ID.
@@ -176,9 +182,7 @@ func (s *store) viewOf(a *answer, worker int) (v *protocol.View, err error) {
 	v = &protocol.View{Position: a.Position, Meta: a.meta, Origin: a.origin}
 	if len(a.rows) > 0 {
 		v.Owned = a.rows[0].ends > a.now
-		if v.Slot, err = s.slot(a.rows[0]); err == nil && !a.meta.There() {
-			err = s.noNamespace()
-		}
+		v.Slot, err = s.slot(a.rows[0])
 	} else if a.meta.There() && worker >= 0 && worker < a.meta.Record.Capacity {
 		v.Origin = missing(a.origin, 1, "rows of worker IDs")
 	}

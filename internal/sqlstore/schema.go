@@ -43,6 +43,19 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 	return s.explain(err)
 }
 
+// noteEmptied puts the history's row of the tables back, which was deleted, perhaps together with
+// those of namespaces. Its stamp is 0 until then, and from then on the time.
+func (s *store) noteEmptied(ctx context.Context) error {
+	_, err := s.db.Transact(ctx, true, []Statement{s.stmt(`{insert} {history} (namespace, version,
+  stamp, record) SELECT '*', $2, {now}, '{}' {present}`, format)})
+	if err != nil {
+		return s.explain(err)
+	}
+	s.log.Warn("rows were deleted; new namespaces wait before they grant worker IDs", "table",
+		s.prefix+"history", "namespace", s.namespace)
+	return nil
+}
+
 // ddl is what makes the tables and the view.
 func (s *store) ddl() []string {
 	var all []string
@@ -65,8 +78,9 @@ func (s *store) grants() string {
 // explain says what to do about an error of the database.
 func (s *store) explain(err error) error {
 	switch s.db.Class(err) {
-	case sqldb.NoTables:
-		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
+	case sqldb.NoTables: // another process is making them, or they were dropped since the survey
+		//mutant:sql-half-made
+		return fmt.Errorf("the tables %s* are not there; retrying: %w", s.prefix, err)
 	case sqldb.Misfit:
 		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this "+
 			"program reads: use another prefix, or the version of the program that has made them: %w",

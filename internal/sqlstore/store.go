@@ -1,9 +1,7 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -111,7 +109,8 @@ func (s *store) stmt(sql string, args ...any) Statement {
 	return Statement{SQL: s.names.Replace(sql), Args: append([]any{s.namespace}, args...)}
 }
 
-// transact makes statements in one transaction, and reads what the last one tells.
+// transact makes statements in one transaction, and reads what the last one tells. One that writes
+// is followed by another that puts back what was deleted of the history, if that shows.
 func (s *store) transact(ctx context.Context, write bool,
 	statements ...Statement,
 ) (*answer, error) {
@@ -119,7 +118,11 @@ func (s *store) transact(ctx context.Context, write bool,
 	if err != nil {
 		return nil, err
 	}
-	return s.read(all)
+	a, err := s.read(all)
+	if err == nil && write && a.emptied {
+		err = s.noteEmptied(ctx)
+	}
+	return a, err
 }
 
 // view is the statement that reads a worker ID, and with -1 the namespace alone.
@@ -143,13 +146,10 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 func (s *session) look(ctx context.Context, worker int, write bool,
 	statements ...Statement,
 ) (*protocol.View, error) {
-	began := lifetime.Now()
 	a, err := s.transact(ctx, write, statements...)
 	switch {
 	case s.db.Class(err) == sqldb.NoTables:
 		return &protocol.View{}, nil
-	case errors.Is(err, errHalf): // nobody else may come to make the rest
-		return nil, cmp.Or(s.makeTables(ctx, began), err)
 	case err != nil:
 		return nil, s.explain(err)
 	}

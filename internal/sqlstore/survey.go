@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // surveyRows are what a survey reads beside the namespace.
-const surveyRows = countRow + `
+const surveyRows = historyRows + countRow + `
 UNION ALL SELECT 't', worker, 0, 0, 0, 0, '', '' FROM {slots} WHERE namespace = $1 AND token = $2
   AND lease_ends > {now}
 UNION ALL SELECT 'l', worker, made, version, stamp, lease_ends, record, '' FROM {slots}
@@ -34,17 +33,17 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	before, began := s.tallied(), lifetime.Now()
 	a, err := s.ask(ctx, look, ask.New != nil)
-	if s.db.Class(err) == sqldb.NoTables || errors.Is(err, errHalf) {
-		if ask.New == nil {
+	if s.db.Class(err) == sqldb.NoTables {
+		if ask.Again == nil {
 			return &protocol.Survey{Worker: -1, Last: -1}, nil
 		}
 		if err := s.makeTables(ctx, began); err != nil {
 			return nil, err
 		}
-		if a, err = s.ask(ctx, look, true); s.db.Class(err) == sqldb.NoTables {
-			//mutant:sql-half-made
-			err = errHalf // by somebody who is not done
-		}
+		a, err = s.ask(ctx, look, ask.New != nil)
+	}
+	if err == nil && a.emptied {
+		a, err = s.ask(ctx, look, ask.New != nil) // with the row that was put back
 	}
 	if err == nil {
 		err = s.checkRisks(a) //mutant:sql-risks
@@ -53,8 +52,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, s.explain(err)
 	}
 	made := false
-	if !a.meta.There() && a.slots == 0 && ask.New != nil {
-		if a, made, err = s.make(ctx, ask.New(a.now), look); err != nil {
+	if gone := !a.meta.There(); gone && a.earlier.kind != "" && ask.Again != nil ||
+		gone && a.slots == 0 && ask.New != nil {
+		if a, made, err = s.make(ctx, ask, a, look); err != nil {
 			return nil, err
 		}
 	}
@@ -79,10 +79,52 @@ func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, e
 	return s.transact(ctx, true, statements...)
 }
 
-// make makes the namespace, unless somebody else does, and makes a survey.
-func (s *session) make(ctx context.Context, meta protocol.Meta,
+// record returns the record of a namespace that is not there. It begins with the floor of a loss if
+// an answer shows that it was there before, or that rows of the history were deleted.
+func (s *store) record(ask protocol.Ask, a *answer) (protocol.Meta, error) {
+	earlier, err := entry[protocol.Meta](a.earlier,
+		fmt.Sprintf("the row of namespace %q in %shistory", s.namespace, s.prefix))
+	if err != nil {
+		return protocol.Meta{}, err
+	}
+	if earlier.There() { //mutant:sql-history
+		return ask.Again(a.now, earlier.Record), nil
+	}
+	meta := ask.New(a.now)
+	if a.tables.stamp != 0 { //mutant:sql-emptied
+		meta = ask.Again(a.now, protocol.Meta{Fingerprint: meta.Fingerprint})
+	}
+	return meta, nil
+}
+
+// claim stores the record of a namespace that is about to be made in the history, with a stamp. It
+// does nothing if that has changed since an answer. Who makes the same namespace waits.
+func (s *store) claim(a *answer, stamp int64, record any) Statement {
+	if a.earlier.kind != "" {
+		return s.stmt(`UPDATE {history} SET stamp = $2, record = $3 WHERE namespace = $1 AND stamp = $4`,
+			stamp, record, a.earlier.stamp)
+	}
+	return s.stmt(`{insert} {history} (namespace, version, stamp, record) SELECT $1, 0, $2, $3
+  FROM {history} h WHERE h.namespace = '*' AND h.stamp = $4 {present}`, stamp, record,
+		a.tables.stamp)
+}
+
+// insertMeta makes a namespace whose record has a stamp in the history.
+const insertMeta = `{insert} {namespaces} (namespace, made, version, stamp, record, lineage)
+SELECT h.namespace, {now}, 1, h.stamp, h.record, {lineage} FROM {history} h WHERE h.namespace = $1
+  ` +
+	//mutant:sql-history-changed
+	`AND h.stamp = $2 {present}`
+
+// make makes the namespace, unless somebody else does, and makes a survey. What the answer before
+// has shown of the history must still be so in the step that writes.
+func (s *session) make(ctx context.Context, ask protocol.Ask, before *answer,
 	look Statement,
 ) (a *answer, made bool, err error) {
+	meta, err := s.record(ask, before)
+	if err != nil {
+		return nil, false, err
+	}
 	if meta.Capacity > MaxCapacity {
 		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for "+
 			"each, and at most %d: choose a layout with fewer",
@@ -93,12 +135,13 @@ func (s *session) make(ctx context.Context, meta protocol.Meta,
 		return nil, false, err
 	}
 	stamp := newStamp()
-	a, err = s.transact(ctx, true,
-		s.stmt(`{insert} {namespaces} (namespace, made, version, stamp, record, lineage) SELECT $1,
-  {now}, 1, $2, $3, {lineage} {present}`, stamp, record),
+	a, err = s.transact(ctx, true, s.claim(before, stamp, record), s.stmt(insertMeta, stamp),
 		s.complete(meta.Capacity, stamp), look)
 	if err != nil {
 		return nil, false, s.explain(err)
+	}
+	if !a.meta.There() {
+		return nil, false, fmt.Errorf("namespace %q changed while it was made; retrying", s.namespace)
 	}
 	now, _ := stored(a.meta)
 	return a, now == stamp, nil

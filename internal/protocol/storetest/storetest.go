@@ -130,9 +130,9 @@ func (r *rig) ask(token string) protocol.Ask {
 	req := r.request(token)
 	meta := protocol.NewMeta(protocol.SpaceOf(req))
 	return protocol.Ask{
-		Token: token, Identity: req.Identity, Share: req.Workers, New: func(int64) protocol.Meta {
-			return meta
-		},
+		Token: token, Identity: req.Identity, Share: req.Workers,
+		New:   func(int64) protocol.Meta { return meta },
+		Again: func(int64, protocol.Meta) protocol.Meta { return meta },
 	}
 }
 

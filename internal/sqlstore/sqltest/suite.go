@@ -25,7 +25,6 @@ func Run(t *testing.T, d *Database) {
 		{"Prefix", Prefix},
 		{"Stored", Stored},
 		{"Dropped", Dropped},
-		{"Formatless", Formatless},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(d.On(t)) })
 	}
@@ -39,17 +38,18 @@ func Format(d *Database) {
 		d.Do(change...)
 		newcomer := d.New(ns)
 		_, err := newcomer.acquire(2)
-		drivertest.WantInvalid(d, "Acquire with other tables", err, start, "format 2")
+		drivertest.WantInvalid(d, "Acquire with other tables", err, start, "format 3")
 		_, err = newcomer.renew(fresh(g))
 		drivertest.WantInvalid(d, "Renew with other tables", err, renewal)
 		d.Do(undo...)
 	}
-	refused("format 3", "format 3", []string{"INSERT INTO unalike_format (version) VALUES (3)"},
-		[]string{"DELETE FROM unalike_format WHERE version = 3"})
+	const version = "UPDATE unalike_history SET version = %d WHERE namespace = '*'"
+	refused("format 4", "format 4", []string{fmt.Sprintf(version, 4)},
+		[]string{fmt.Sprintf(version, 3)})
 	const rename = "ALTER TABLE unalike_slots RENAME COLUMN "
-	refused("other columns than those of format 2", "format 1",
-		[]string{"UPDATE unalike_format SET version = 1", rename + "identity TO gone"},
-		[]string{rename + "gone TO identity", "UPDATE unalike_format SET version = 2"})
+	refused("other columns than those of format 3", "format 1",
+		[]string{fmt.Sprintf(version, 1), rename + "identity TO gone"},
+		[]string{rename + "gone TO identity", fmt.Sprintf(version, 3)})
 }
 
 // Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
@@ -160,7 +160,7 @@ func Rights(d *Database, ann Database, run func(script string) error,
 	c := ann.New(newName())
 	_, err := c.acquire(1)
 	drivertest.WantInvalid(d, "Acquire without the right to make tables", err,
-		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_format")
+		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_history")
 	_, script, _ := strings.Cut(err.Error(), "run:\n")
 	if err := run(script); err != nil {
 		d.Fatal(err)
