@@ -36,7 +36,8 @@ func (a *app) initCommand() *cobra.Command {
 		Long: `init declares a namespace new: nobody was ever granted a worker ID in it. It stores
 the layout. Back ends that cannot tell "new" from "lost" then grant at once, without
 the quarantine that a lost namespace needs. It is refused where worker IDs were
-granted.
+granted. PostgreSQL and MySQL remember a namespace whose rows were deleted: init then
+prints until when nothing is granted.
 
 With --max-horizon, generators with a state file (state=FILE) may have a longer horizon
 than their coordinator allows otherwise: they go on for as long while it is away. That
@@ -98,8 +99,16 @@ func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
 	if err := n.Init(ctx, o.space()); err != nil {
 		return err
 	}
-	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout,
-		o.describeHorizon()))
+	info, err := n.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	text := fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout, o.describeHorizon())
+	if now := time.Now(); info.Floor.After(now) {
+		// an operator has raised it, or the namespace was there before and was deleted
+		text = fmt.Appendf(text, "it grants from %s\n", describeWhen(info.Floor, now))
+	}
+	return a.write(text)
 }
 
 // space is the namespace as it is to be declared.

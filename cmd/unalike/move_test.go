@@ -36,6 +36,7 @@ func TestQuarantine(t *testing.T) {
 			"will be lowered as far as windows that the back end has forgotten can",
 		},
 		{quarantine + " --lower", exitOK, ", in 59m"},
+		{"init --coordinator " + url, exitOK, ":00Z\nit grants from "},
 	})
 }
 
