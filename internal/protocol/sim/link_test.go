@@ -149,7 +149,8 @@ func (w *world) giveUp() {
 
 // byLane compares parcels by the calls that they belong to.
 func byLane(a, b *parcel) int {
-	return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
+	return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane),
+		cmp.Compare(a.n, b.n))
 }
 
 // actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.
