@@ -61,7 +61,8 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		st.Tickets++
 		sv.Ticket = st.Tickets
 	}
-	for id, slot := range st.Slots {
+	for _, id := range slices.Sorted(maps.Keys(st.Slots)) { // a seed of a simulation repeats
+		slot := st.Slots[id]
 		if ask.Identity != "" && slot.Record.Identity == ask.Identity &&
 			slot.Version > sv.LastSlot.Version {
 			sv.Last, sv.LastSlot = id, slot

@@ -101,9 +101,11 @@ func (w *world) ahead(a *actor) {
 // what the actor held. The process is the first that comes after the loss, if it can be.
 func (w *world) loseWith(a *actor, first *process) {
 	w.note(fmt.Sprint("dies: ", a.id))
+	id := a.g.WorkerID
 	a.p.end(a.p.coordinator())
+	w.wait()
 	w.lose(newestBackup, first)
-	w.expire(a.g.WorkerID)
+	w.expire(id)
 }
 
 // spent reports whether an actor has renewed since the newest backup, and has stamped all of its

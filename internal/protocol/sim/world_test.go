@@ -242,7 +242,7 @@ func (w *world) dawdle(answer *parcel) {
 	switch {
 	case i >= 0 && w.rng.IntN(2) == 0:
 		w.parked[i].due = time.Now()
-		answer.dawdles = mostDawdling
+		answer.dawdles = mostDawdling - time.Duration(w.rng.Int64N(int64(time.Millisecond)))
 	case w.rng.IntN(8) == 0:
 		answer.dawdles = time.Duration(w.rng.Int64N(int64(mostDawdling)))
 	}
