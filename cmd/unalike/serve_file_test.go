@@ -127,7 +127,7 @@ func TestServeBadFiles(t *testing.T) {
 		{"leaf: {may: anyone}" + static, "give it the layout twitter, or another name"},
 		{"tls: {cert: x}" + static, "tls: cert and key go together"},
 		{"tls: {client_ca: x}" + static, "tls: client_ca needs cert and key"},
-		{"tls: {cert: " + key + ", key: x}" + static, "tls: stat x: "},
+		{"tls: {cert: " + key + ", key: x}" + static, "tls: stat " + key + ": "},
 		{"listen: nowhere" + static, "listening: "},
 		{strings.Repeat("# much\n", 10_000), "the file has more than 65536 bytes"},
 	} {

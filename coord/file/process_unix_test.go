@@ -62,6 +62,9 @@ func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for
 	if len(held) != workers && !t.Failed() {
 		safetytest.Of(t).Errorf("%d worker IDs are held by %d processes: %v", len(held), workers, held)
 	}
+	if t.Failed() {
+		return // a process that has none leaves one free
+	}
 	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
