@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 	} {
 		wantCall(t, got, exitFailure, want, "")
 	}
-	wrong := settingsFile(t, "coordinator: "+url+"?namespace=defualt\nworker_ids: 1-1\n")
+	wrong := settingsFile(t, "coordinator: "+url+"?namespace=defalt\nworker_ids: 1-1\n")
 	other := call(t, nil, "", "generate", "--count", "2", "--config", wrong)
 	strange := writeFile(t, "ids.txt", made.out+other.out+other.out)
 	got = call(t, nil, "", "verify", "--coordinator", url, strange)

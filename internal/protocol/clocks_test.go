@@ -107,7 +107,8 @@ func TestFloorClock(t *testing.T) {
 			"exact":               {Settings{SkewBound: time.Second}, 0, 0, 0, 0, 0},
 			"rounded to a second": {Settings{SkewBound: time.Second}, 1_000_000, 0, 0, 0, time.Second},
 			"slow": {
-				Settings{SkewBound: time.Second}, 0, 8 * time.Second, 3 * time.Second, 0,
+				Settings{SkewBound: time.Second},
+				0, 8 * time.Second, 3 * time.Second, 0,
 				11 * time.Second,
 			},
 			"one machine":   {file, 0, time.Second, 0, 0, time.Second},

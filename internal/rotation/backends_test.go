@@ -3,6 +3,7 @@ package rotation
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -267,11 +268,11 @@ func zooKeeperLogin(t *testing.T) ([]use, func(user, password string)) {
 func own(t *testing.T, conn *zk.Conn, path string, acl []zk.ACL) {
 	t.Helper()
 	_, err := conn.SetACL(path, acl, -1)
-	if err == zk.ErrNoNode { // it was not made yet, or is gone
+	if errors.Is(err, zk.ErrNoNode) { // it was not made yet, or is gone
 		return
 	}
 	children, _, err2 := conn.Children(path)
-	if err != nil || err2 != nil && err2 != zk.ErrNoNode {
+	if err != nil || err2 != nil && !errors.Is(err2, zk.ErrNoNode) {
 		t.Fatalf("the ACL of %s: %v, %v", path, err, err2)
 	}
 	for _, child := range children {

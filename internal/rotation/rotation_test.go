@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goredis.SetLogger(quiet{log.New(io.Discard, "", 0)})
 	end, err := hosts.resolve()
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	code := m.Run()
 	end()

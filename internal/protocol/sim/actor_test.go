@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -257,7 +258,7 @@ func (a *actor) acquire(ctx context.Context) {
 		})
 		if err == nil {
 			a.g, a.when, a.given = g, a.asks, false
-			a.pieces = append(a.kept, pieceOf(g))
+			a.pieces = slices.Concat(a.kept, []piece{pieceOf(g)})
 			a.kept = nil
 			a.confirmed = a.began
 			a.noteLong(g)
