@@ -40,8 +40,14 @@ func (c connections) Connect(ctx context.Context) error {
 	return err
 }
 
-// Connections implements [lifetime.Pool].
-func (c connections) Connections() int { return int(c.PoolStats().TotalConns) }
+// Connections implements [lifetime.Pool]. The client of a Cluster is never replaced, because its
+// nodes say where a slot is. To count its connections it would ask them, for as long as that takes.
+func (c connections) Connections() int {
+	if client, ok := c.UniversalClient.(*goredis.Client); ok {
+		return int(client.PoolStats().TotalConns)
+	}
+	return 0
+}
 
 // Close implements [lifetime.Pool].
 func (c connections) Close() { _ = c.UniversalClient.Close() }
