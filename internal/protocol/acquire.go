@@ -120,7 +120,8 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	if err := a.awaitClock(); err != nil {
 		return nil, err
 	}
-	if !a.believes(NewMeta(SpaceOf(a.req)), a.req.Until) {
+	if far := a.callersAhead(a.req) > clockStep.Microseconds(); !a.set.ServerClock &&
+		!a.witness.lasts(far) {
 		return nil, errors.New("the caller's clock is far ahead of this machine's; waiting until that " +
 			"has lasted for a while")
 	}

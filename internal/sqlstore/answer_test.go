@@ -86,7 +86,7 @@ func TestPeekWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var writes []bool
-	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
+	moment := []string{"m", "0", "1700000000000000", "0", "0", "3", "77", "here"}
 	db := recorded{scripted{[][]string{moment}}, &writes}
 	s, err := NewStore(db, Dialect{}, "ns", o).Open("t", 0, 0)
 	if err != nil {
