@@ -81,24 +81,17 @@ func (b backEnd) files(t *testing.T) (options, password string, write func(user,
 	}
 }
 
-// callTime is how long a call may take: those of etcd take all of it if there is no connection.
-const callTime = 700 * time.Millisecond
-
-// open makes what a program has for a URL with more options, and returns a call to the server.
-func (u use) open(t *testing.T, options string) (call func() error) {
+// open makes what a program has for a URL with more options, and returns a call to the server,
+// which ends with its context.
+func (u use) open(t *testing.T, options string) (call func(context.Context) error) {
 	t.Helper()
-	within := func() (context.Context, context.CancelFunc) {
-		return context.WithTimeout(t.Context(), callTime)
-	}
 	if u.segment {
 		s, err := segment.Open(drivertest.Within(t), u.url+options, segment.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		return func() error {
-			ctx, cancel := within()
-			defer cancel()
+		return func(ctx context.Context) error {
 			_, err := s.Tags(ctx)
 			return err
 		}
@@ -108,9 +101,7 @@ func (u use) open(t *testing.T, options string) (call func() error) {
 		t.Fatal(err)
 	}
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	return func() error {
-		ctx, cancel := within()
-		defer cancel()
+	return func(ctx context.Context) error {
 		next, err := c.Renew(ctx, g, g.NotAfter+1)
 		if err == nil {
 			g = next

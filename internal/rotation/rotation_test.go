@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -48,7 +49,7 @@ type quiet struct{ *log.Logger }
 func (quiet) Printf(context.Context, string, ...any) {}
 
 // calls are those of all that programs do with a server.
-type calls []func() error
+type calls []func(context.Context) error
 
 // succeed waits until each call succeeds.
 func (c calls) succeed(t *testing.T, when string) {
@@ -64,13 +65,21 @@ func (c calls) fail(t *testing.T, when, says string) {
 	})
 }
 
-// each makes each call until its result is as wanted, and logs that result.
+// each makes each call until its result is as wanted, and logs that result. Those of etcd take all
+// of their time if there is no connection, so they have more and more of it.
 func (c calls) each(t *testing.T, what string, wanted func(error) bool) {
 	t.Helper()
 	for _, call := range c {
 		var err error
 		defer func() { t.Logf("%s: %v", what, err) }()
-		streamtest.Eventually(t, what, func() bool { err = call(); return wanted(err) })
+		limit := 500 * time.Millisecond
+		streamtest.Eventually(t, what, func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			limit *= 2
+			err = call(ctx)
+			return wanted(err)
+		})
 	}
 }
 
