@@ -19,6 +19,8 @@ const (
 	configEnv = "UNALIKE_TEST_ETCD"
 	// readyLine is what a server prints when it serves.
 	readyLine = "ready"
+	// cheapest is the least work that a hash of a password may be.
+	cheapest = 4
 )
 
 // init makes a process a server that was started to be one; it ends as one.
@@ -86,6 +88,7 @@ func (c config) embedded() *embed.Config {
 	cfg.InitialCluster = c.Peers
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(10*c.Tick.Milliseconds())
 	cfg.UnsafeNoFsync = true
+	cfg.BcryptCost = cheapest // under the race detector, a login takes seconds otherwise
 	if c.TLS != (TLS{}) {
 		clients = at("https", c.Client)
 		cfg.ClientTLSInfo = transport.TLSInfo{
