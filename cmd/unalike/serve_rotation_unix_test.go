@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestServe_FilesAreReplaced(t *testing.T) {
 	}
 	c, err := client.New([]string{s.url}, client.Options{
 		CA: files.CA, Cert: files.Client.Cert, Key: files.Client.Key, TokenFile: ours,
-		MaxAge: 50 * time.Millisecond, Timeout: time.Second,
+		MaxAge: 50 * time.Millisecond, Timeout: 300 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestServe_FilesAreReplaced(t *testing.T) {
 
 	files.Replace(t)
 	proctest.Write(t, theirs, "second-token-of-the-test\n")
+	s.signal(syscall.SIGHUP) // otherwise up to 2 s pass
 	proctest.Eventually(t, time.Minute, "the old token is refused", func() bool { return !works() })
 	if !errors.Is(err, client.ErrRefused) {
 		t.Errorf("with the old token: %v", err)
