@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // workers is how many worker IDs the processes of tests share.
-const workers = 64
+const workers = 16
 
 // pace is how often the processes print an ID.
 const pace = 20 * time.Millisecond

@@ -29,7 +29,7 @@ func becomeNobody() error {
 
 // TestCrowd: as many processes as there are worker IDs start on a new file at once, and have one
 // each. One more is told at once that there is none.
-func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for a machine
+func TestCrowd(t *testing.T) { // not beside others: its processes are enough for a machine
 	// nothing ends because the machine is slow
 	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=5m"
 	began := time.Now()

@@ -83,6 +83,15 @@ func (s *session) WatchFree(ctx context.Context, share coord.Range) bool {
 		return false
 	}
 	defer func() { _ = resp.Body.Close() }()
+	a, err := s.list(ctx) // no event reports what is not there
+	if err != nil {
+		return false
+	}
+	for n := range share.Count {
+		if a.slots[share.First+n] == nil {
+			return true
+		}
+	}
 	for d := json.NewDecoder(resp.Body); ; {
 		var event struct {
 			Type   string

@@ -163,6 +163,7 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		if err != nil || g.NotBefore != tt.from {
 			t.Errorf("%s: %v, %v; want it to begin at %d", name, g, err, tt.from)
 		}
+		_ = c.Close() // what is logged in the background ends with it
 		if said := strings.Contains(log.String(), "level=WARN") ||
 			strings.Contains(log.String(), "level=ERROR"); said != (tt.from > 0) {
 			t.Errorf("%s: logged was %q", name, &log)

@@ -31,7 +31,7 @@ func (k *Keeper) loop() {
 	}
 	ended()
 	told := k.announcing(k.finish, "giving the worker ID back, waiting for the coordinator to answer",
-		"worker_id", k.grant.WorkerID, "at_most", k.replies.base+k.replies.inAll())
+		"worker_id", k.grant.WorkerID, "at_most", 2*k.replies.base+k.replies.inAll())
 	if told && k.result == nil {
 		k.log.Warn("the worker ID was given back", "worker_id", k.grant.WorkerID)
 	}

@@ -36,12 +36,13 @@ func cutOff(why error) error {
 		"lease ends: %w", why)
 }
 
-// awaitSeek releases another worker ID that is being acquired. The call is not cut off: that would
-// leave a worker ID leased which nobody uses.
+// awaitSeek releases another worker ID that is being acquired. A call that is under way gets a
+// moment, because cutting it off can leave a worker ID leased which nobody uses.
 func (k *Keeper) awaitSeek() {
 	if k.seeking == nil {
 		return
 	}
+	defer time.AfterFunc(k.replies.base, k.seeking.cut).Stop() //mutant:await-seek
 	if g, err := k.conclude(<-k.sought); err == nil {
 		k.result = k.giveBack(g, g.NotBefore, k.replies)
 		k.logRelease(g, k.result)

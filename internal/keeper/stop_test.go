@@ -48,6 +48,22 @@ func TestStopWithAPieceHeldBackReleasesAtTheLastTick(t *testing.T) {
 	})
 }
 
+// Another worker ID is sought and the back end does not answer: the one that is held is given back
+// all the same, soon.
+func TestStopGivesUpAnAcquisitionWithoutAReply(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 2)
+		r.stampFor(time.Second)
+		r.fake.LoseRequests(coordtest.Acquire, 100)
+		r.clock.Step(-10 * time.Minute)
+		pass(time.Second)
+		if err := r.lasts(0, 5*time.Second, r.close); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+		r.holds(1)
+	})
+}
+
 // The reply to an acquisition arrives after the generator was closed.
 func TestStopWhileAWorkerIDIsAcquiredGivesItBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -113,6 +113,7 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	a.mu.Lock()
 	err = a.reopen(a.t)
 	a.s, a.sv, a.used, a.t.survey = a.t.session, a.t.survey, false, nil
+	peeks := a.t.waits || a.req.MustOpen
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 		return nil, errors.New("the caller's clock is far ahead of this machine's; waiting until that " +
 			"has lasted for a while")
 	}
-	if a.t.waits || a.req.MustOpen {
+	if peeks {
 		if err := a.peek(ctx); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -65,6 +66,7 @@ func TestFloor_LateAnswer(t *testing.T) {
 				}
 			})
 			time.Sleep(8 * time.Second)
+			synctest.Wait()
 			st.tap = nil
 
 			req := within("theirs", share(1))
