@@ -30,6 +30,10 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 			return g, err
 		}
 	}
+	if req.MustOpen && c.openSoon(req.Now) { //mutant:local-stays
+		return g, fmt.Errorf("the worker ID in state file %q can be used soon: %w", c.path,
+			coord.ErrNoWorkerID)
+	}
 	c.acquiring[req.Token] = make(chan struct{})
 	defer func() {
 		close(c.acquiring[req.Token])
@@ -59,6 +63,17 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 			"needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
+}
+
+// openSoon reports whether every holder can issue IDs within the time of two windows, at latest. It
+// keeps its worker ID then: a state file is there so that a restart does.
+func (c *Coordinator) openSoon(now int64) bool {
+	for _, h := range c.held {
+		if h.entry.Mark-now > 2*h.window {
+			return false
+		}
+	}
+	return len(c.held) > 0
 }
 
 // choose goes on with a grant in the file if one serves, and leases another worker ID if none does.

@@ -63,6 +63,11 @@ func TestRestart(t *testing.T) {
 			p = r.start()
 			h := p.acquire(4)
 			r.follows(h, g)
+			other := r.request(4)
+			other.MustOpen = true
+			if _, err := p.Acquire(r.ctx(), other); !errors.Is(err, coord.ErrNoWorkerID) {
+				t.Errorf("another worker ID, though this one can be used soon: %v", err)
+			}
 			if g = p.renew(h); away && n%4 == 3 {
 				last := g.NotBefore + 1
 				if err := p.Release(r.ctx(), g, last); err != nil || r.sent[ops["release"]].Load() != 0 {
