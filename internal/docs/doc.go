@@ -1,3 +1,3 @@
-// Package docs has no code. Its test holds docs/architecture.md to the code: what it names
-// is there.
+// Package docs has no code. Its tests hold pages such as docs/architecture.md to the code: the
+// names on them exist.
 package docs

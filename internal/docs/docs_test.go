@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The page that is checked, and its folder.
-const folder, page = root + "/docs", "architecture.md"
+// folder has the pages.
+const folder = root + "/docs"
 
 var (
 	// code is what stands between backquotes.
@@ -19,39 +19,53 @@ var (
 	name = regexp.MustCompile(`^[a-z]+(\.[A-Za-z]+){1,2}$`)
 	// path is a folder or a file of the module.
 	path = regexp.MustCompile(`^[a-z]+(/[a-z._]+)+$`)
-	link = regexp.MustCompile(`\]\(([^)#]+)`)
+	// observed is the name of a metric or an alert.
+	observed = regexp.MustCompile(`^(unalike_[a-z_]+|Unalike[A-Z][A-Za-z]+)$`)
+	link     = regexp.MustCompile(`\]\(([^)#]+)`)
 )
 
-// TestNames holds a page to the code: functions and types that it names are declared, and
-// folders and files are there.
+// TestNames holds pages to the code: functions and types that they name are declared, folders and
+// files are there, metrics are collected, and alerts have a rule.
 func TestNames(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(folder, page))
+	known := declared(t)
+	shown := contents(t, "metrics/collect.go") + contents(t, "deploy/prometheus/alerts.yaml")
+	for page, least := range map[string]int{"architecture.md": 40, "design/origins.md": 40} {
+		text, names := contents(t, "docs/"+page), 0
+		for _, m := range code.FindAllStringSubmatch(text, -1) {
+			switch said := m[1]; {
+			case strings.HasSuffix(said, ".go"), path.MatchString(said):
+				if _, err := os.Stat(filepath.Join(root, said)); err != nil {
+					t.Errorf("%s: %v", page, err)
+				}
+			case name.MatchString(said):
+				names++
+				if !known[said] {
+					t.Errorf("%s: %s is not declared anywhere", page, said)
+				}
+			case observed.MatchString(said) && !regexp.MustCompile(`\b`+said+`\b`).MatchString(shown):
+				t.Errorf("%s: there is no metric and no alert %s", page, said)
+			}
+		}
+		if names < least {
+			t.Errorf("%s names %d functions and types, and should name %d at least: does this test "+
+				"still find them?", page, names, least)
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(folder, filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
+// contents returns the text of a file of the module.
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, known, names := string(data), declared(t), 0
-	for _, m := range code.FindAllStringSubmatch(text, -1) {
-		switch said := m[1]; {
-		case strings.HasSuffix(said, ".go"), path.MatchString(said):
-			if _, err := os.Stat(filepath.Join(root, said)); err != nil {
-				t.Errorf("%s: %v", page, err)
-			}
-		case name.MatchString(said):
-			names++
-			if !known[said] {
-				t.Errorf("%s: %s is not declared anywhere", page, said)
-			}
-		}
-	}
-	if names < 40 {
-		t.Errorf("%s names %d functions and types, and should name 40 at least: does this test "+
-			"still find them?", page, names)
-	}
-	for _, m := range link.FindAllStringSubmatch(text, -1) {
-		if _, err := os.Stat(filepath.Join(folder, m[1])); err != nil {
-			t.Errorf("%s: %v", page, err)
-		}
-	}
+	return string(data)
 }
 
 // TestModelNamesCode: what docs/model/README.md says is the code of a step of the model is there,
