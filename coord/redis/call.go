@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -18,7 +19,7 @@ const longestCall = MaxHorizon
 // There it has as long again: an answer that comes late finds its connection, which the
 // next call uses, where the client would cut it. A server that takes three seconds for
 // everything takes six for what is said on a new connection.
-func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
+func (s *store) call(ctx context.Context, keys []string, request []byte) ([]any, error) {
 	type result struct {
 		reply []any
 		err   error
@@ -39,7 +40,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		defer leave()
 		defer cancel()
 		defer ended()
-		r, err := run(aside, client.UniversalClient, s.key, request)
+		r, err := run(aside, client.UniversalClient, keys, request)
 		done <- result{r, err}
 	}()
 	select {
@@ -50,22 +51,38 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	}
 }
 
-// run has a server run the script with the key of a namespace. It knows the script by its hash; one
+// pause is how long a step waits that met keys of a Cluster on their way to another node.
+const pause = 50 * time.Millisecond
+
+// run has a server run the script with keys of a namespace. It knows the script by its hash; one
 // that does not know it yet has done nothing and is sent the text, which costs one more round trip.
-func run(ctx context.Context, client goredis.UniversalClient, key string,
+func run(ctx context.Context, client goredis.UniversalClient, keys []string,
 	request []byte,
-) ([]any, error) {
-	reply, err := eval(ctx, client, "evalsha", stepHash, key, request)
-	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
-		return eval(ctx, client, "eval", stepSource, key, request)
+) (reply []any, err error) {
+	for {
+		reply, err = eval(ctx, client, "evalsha", stepHash, keys, request)
+		if goredis.HasErrorPrefix(err, "NOSCRIPT") {
+			reply, err = eval(ctx, client, "eval", stepSource, keys, request)
+		}
+		if !goredis.HasErrorPrefix(err, "TRYAGAIN") { //mutant:redis-tryagain
+			return reply, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		}
 	}
-	return reply, err
 }
 
-func eval(ctx context.Context, client goredis.UniversalClient, name, script, key string,
-	request []byte,
+func eval(ctx context.Context, client goredis.UniversalClient, name, script string,
+	keys []string, request []byte,
 ) ([]any, error) {
-	cmd := once{goredis.NewCmd(ctx, name, script, 1, key, request)}
+	args := []any{name, script, len(keys)}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	cmd := once{goredis.NewCmd(ctx, append(args, request)...)}
 	if err := client.Process(ctx, cmd); err != nil {
 		return nil, err
 	}

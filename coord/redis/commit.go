@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -14,7 +15,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.O
 	if err != nil {
 		return out, err
 	}
-	a, err := s.do(ctx, request{Write: w, Get: fieldsOf(worker)})
+	a, err := s.do(ctx, request{Write: w, Get: fieldsOf(worker), worker: worker})
 	if err != nil {
 		return out, err
 	}
@@ -84,22 +85,25 @@ func opens(before *protocol.View, slot *protocol.Slot) int64 {
 
 // own says what becomes of the owner mark, and of what leads to the worker ID.
 func (w *write) own(c *protocol.Change) {
-	old, micros := c.Before.Slot.Record, int64(0)
+	old, millis := c.Before.Slot.Record, int64(0)
 	switch {
 	case c.Owner == protocol.OwnerTaken:
-		micros = c.Slot.Lease().Microseconds()
+		millis = c.Slot.TTL
 		if c.Token != c.Replaced {
 			w.Token = c.Token
 		}
 		w.Set[tokenPrefix+c.Token] = w.ID
 	case c.Owner == protocol.OwnerForever:
-		micros = forever
+		millis, w.Holder = -1, "retired"
 	case c.Owner == protocol.OwnerStays && (c.Slot == nil || !c.Before.Owned):
 		return
 	case c.Owner == protocol.OwnerStays:
-		micros = c.Slot.Lease().Microseconds()
+		millis = c.Slot.TTL
 	}
-	w.Lease = &micros
+	w.Lease = &millis
+	if millis > 0 {
+		w.Holder = c.Slot.Holder + " since " + protocol.Time(c.Slot.Since).Format(time.RFC3339)
+	}
 	for _, token := range []string{old.Token, c.Replaced} {
 		if token != "" && (token != c.Token || c.Owner == protocol.OwnerFreed) {
 			w.Del = append(w.Del, tokenPrefix+token)

@@ -33,6 +33,7 @@ var meanings = []meaning{
 	{"NOPERM", true, noRight},
 	{"READONLY", false, "{at} is a replica, which cannot lease: connect to the master, or through " +
 		"Sentinel, which finds it"},
+	{"TRYAGAIN", false, "{at} is moving the namespace to another node of the Cluster"},
 	{"unknown command 'sentinel'", true, "what answers at {at} is no Sentinel"},
 	{"unreachable: redis: nil", true, "the Sentinels at {at} know no master of that name"},
 	{"cluster support disabled", true, "the server at {at} is not part of a Cluster"},
@@ -90,7 +91,9 @@ func (s *store) explain(err error) error {
 }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.
-func (s *store) rights() string { return "~" + s.key + " " + strings.Join(commands, " ") }
+func (s *store) rights() string {
+	return "~" + keysOf(s.namespace) + "* " + strings.Join(commands, " ")
+}
 
 // commands are what the script needs of Redis, what runs it, and what the client
 // calls by itself: select for a database other than 0; in a Cluster cluster|slots, and
@@ -98,4 +101,5 @@ func (s *store) rights() string { return "~" + s.key + " " + strings.Join(comman
 var commands = []string{
 	"+select", "+cluster|slots", "+command",
 	"+evalsha", "+eval", "+time", "+info", "+hget", "+hmget", "+hset", "+hdel", "+hlen", "+hkeys",
+	"+set", "+del", "+exists", "+pttl",
 }

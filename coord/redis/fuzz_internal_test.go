@@ -15,11 +15,11 @@ import (
 // FuzzReply: whatever a server, or something in front of it, replies to the script, it is an answer
 // or an error.
 func FuzzReply(f *testing.F) {
-	f.Add([]byte(`["",1700000000000000,"a-b","a-b",7,12,"3",["1 ` +
+	f.Add([]byte(`["",1700000000000000,"a-b","a-b",7,12,"3",1,["1 ` +
 		`{}",null,"x"],["l:0","0000000000000001"],"redis_version:7.0.15\r\n"]`))
 	for _, r := range []string{
-		`null`, `[]`, `["slot",1,"","",0,0,"",[],[],""]`,
-		`["",1,"","",0,0,"x",[null,null,null],[],""]`, `["",1.5,"","",0,0,"",[],["l:0"],""]`,
+		`null`, `[]`, `["slot",1,"","",0,0,"",0,[],[],""]`,
+		`["",1,"","",0,0,"x",0,[null,null,null],[],""]`, `["",1.5,"","",0,0,"",0,[],["l:0"],""]`,
 	} {
 		f.Add([]byte(r))
 	}

@@ -18,13 +18,15 @@ const (
 	digits = 16
 	// forever is the end of the lease of a retired worker ID, which has none.
 	forever = 9_000_000_000_000_000
+	// looked is how many slots are read to tell which lease ends next.
+	looked = 64
 	// leasePrefix begins the fields of leases. The patterns are Lua's.
 	leasePrefix = "l:"
 	allLeases   = "^l:"
 	allSlots    = "^[l%d]" // and leases
 )
 
-// lease says until when a worker ID is held, in microseconds since 1970 by the server's clock.
+// lease is the hint until when a worker ID is held, in microseconds since 1970 by the server's clock.
 type lease struct {
 	worker int
 	ends   int64

@@ -82,7 +82,7 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 		return nil, err
 	}
 	at, place := set.where(namespace)
-	s := &store{namespace: namespace, key: keyOf(namespace), at: at}
+	s := &store{namespace: namespace, key: keyOf(namespace), prefix: leasesOf(namespace), at: at}
 	s.clients = lifetime.Keep(connections{client, s.key})
 	c, err := begin(s, place, opts)
 	if err != nil {

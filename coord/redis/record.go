@@ -20,7 +20,13 @@ const (
 )
 
 // keyOf is the hash of a namespace. The braces make its place in a Cluster that of the name alone.
-func keyOf(namespace string) string { return "{" + namespace + "}:slots" }
+func keyOf(namespace string) string { return keysOf(namespace) + "namespace" }
+
+// leasesOf begins the keys of leases; the number of the worker ID follows.
+func leasesOf(namespace string) string { return keysOf(namespace) + "worker:" }
+
+// keysOf begins all keys of a namespace.
+func keysOf(namespace string) string { return "{" + namespace + "}:" }
 
 // entry reads the value of a field: the version, and the record.
 func entry[R protocol.Record](s *store, a *answer, field string) (e protocol.Entry[R], err error) {
@@ -46,19 +52,9 @@ func valueOf[R protocol.Record](old protocol.Entry[R], r R) (string, error) {
 	return strconv.FormatInt(old.Version+1, 10) + " " + record, err
 }
 
-// meta reads the namespace's record. One that an earlier version of this program has left, in
-// which leases had keys of their own, is refused: to ignore it would grant its windows again.
+// meta reads the namespace's record.
 func (s *store) meta(a *answer) (protocol.Entry[protocol.Meta], error) {
-	value, there := a.values[fieldMeta]
-	switch {
-	case strings.HasPrefix(value, "{"):
-		return protocol.Entry[protocol.Meta]{},
-			fmt.Errorf("%w Redis key %q: an earlier version of this program has made it, before the "+
-				"first release; "+
-				"stop its generators, take another namespace name, 'unalike init' it, and raise its floor "+
-				"with 'unalike quarantine --until' to a time that the old one cannot have reached",
-				coord.ErrInvalid, s.key)
-	case !there && a.fields > 0:
+	if _, there := a.values[fieldMeta]; !there && a.fields > 0 {
 		return protocol.Entry[protocol.Meta]{},
 			s.damaged(fieldMeta, errors.New("the field is missing and there are others"))
 	}
@@ -85,7 +81,7 @@ func (s *store) view(a *answer, worker int) (*protocol.View, error) {
 	v.Origin = a.origin
 	if worker >= 0 {
 		v.Slot, err = s.slot(a, worker)
-		_, v.Owned = a.lease(worker)
+		v.Owned = a.owned == 1
 	}
 	return v, err
 }

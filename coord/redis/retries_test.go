@@ -165,7 +165,8 @@ func TestRenew_Redirected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from.Do(t, "MIGRATE", host, port, redis.KeyOf(ns), 0, callTime.Milliseconds())
+	from.Do(t, "MIGRATE", host, port, "", 0, callTime.Milliseconds(), "KEYS", redis.KeyOf(ns),
+		redis.LeaseOf(ns, g.WorkerID))
 	redirected := func(how string) {
 		before := executed(t, to)
 		if h, err := c.Renew(within(t), g, g.NotAfter+10); !errors.Is(err, coord.ErrQuarantined) {

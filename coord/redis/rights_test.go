@@ -57,7 +57,7 @@ func everything(t *testing.T, ns string, user, others goredis.UniversalClient) e
 // forgets what was denied before.
 func setUser(t *testing.T, s *redistest.Server, user, ns string, rights []string) {
 	t.Helper()
-	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~" + redis.KeyOf(ns)}
+	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~" + redis.AllKeys(ns)}
 	for _, r := range rights {
 		args = append(args, r)
 	}
@@ -113,7 +113,7 @@ func TestRights(t *testing.T) {
 	}
 	setUser(t, server, "elsewhere", "another", redis.Commands())
 	drivertest.WantInvalid(t, "without a right to the key",
-		everything(t, "ns", login(t, server, "elsewhere", 0), client), redis.KeyOf("ns"))
+		everything(t, "ns", login(t, server, "elsewhere", 0), client), redis.AllKeys("ns"))
 }
 
 // TestRightsInADatabase: in a database other than 0, that has to be selected.

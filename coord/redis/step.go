@@ -23,12 +23,18 @@ var stepHash = goredis.NewScript(stepSource).Hash()
 
 // request is one step: something is written if all is as it should be, and then something is read.
 type request struct {
-	Write *write   `json:"write,omitempty"`
-	Get   []string `json:"get"`             // fields that are read
-	Match string   `json:"match,omitempty"` // pattern of Lua for other fields that are read
-	Token string   `json:"token,omitempty"` // whose worker ID is read
-	Info  bool     `json:"info,omitempty"`  // what the server says of itself is read
+	Write  *write   `json:"write,omitempty"`
+	Get    []string `json:"get"`              // fields that are read
+	Match  string   `json:"match,omitempty"`  // pattern of Lua for other fields that are read
+	Token  string   `json:"token,omitempty"`  // whose worker ID is read
+	Prefix string   `json:"prefix,omitempty"` // of the keys of leases, with Token
+	Info   bool     `json:"info,omitempty"`   // what the server says of itself is read
+
+	worker int // whose lease is read and written; noWorker: none
 }
+
+// noWorker stands for the namespace without a worker ID.
+const noWorker = -1
 
 // write is what is written, and what has to be so before.
 type write struct {
@@ -44,9 +50,12 @@ type write struct {
 	// 1970.
 	Deadline int64 `json:"deadline"`
 
-	Set   map[string]string `json:"set"`
-	Del   []string          `json:"del,omitempty"`   // fields that are deleted if they lead to ID
-	Lease *int64            `json:"lease,omitempty"` // how long the owner mark lasts; nil: it stays
+	Set map[string]string `json:"set"`
+	Del []string          `json:"del,omitempty"` // fields that are deleted if they lead to ID
+	// Lease is how long the owner mark lasts, in milliseconds; nil: it stays; 0: it is deleted;
+	// -1: for ever.
+	Lease  *int64 `json:"lease,omitempty"`
+	Holder string `json:"holder,omitempty"` // what it tells an operator
 }
 
 // What keeps a write from being done: another slot, or another server. What else there is need not
@@ -61,6 +70,7 @@ type answer struct {
 	origin  string
 	fields  int64 // how many there are
 	worker  int   // that the token holds; -1: none
+	owned   int64 // 1: the worker ID of the request has an owner mark
 	values  map[string]string
 	info    string
 }
@@ -70,12 +80,17 @@ var errReply = errors.New("the script's reply is not one that this program knows
 
 // do makes a step.
 func (s *store) do(ctx context.Context, r request) (*answer, error) {
+	keys := []string{s.key}
+	if r.worker != noWorker {
+		keys = append(keys, s.prefix+strconv.Itoa(r.worker))
+	}
+	r.Prefix = s.prefix
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
 	sent := lifetime.Now()
-	reply, err := s.call(ctx, text)
+	reply, err := s.call(ctx, keys, text)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -90,7 +105,7 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 
 // answerOf reads the script's reply.
 func answerOf(reply []any, get []string) (*answer, error) {
-	if len(reply) != 10 {
+	if len(reply) != 11 {
 		return nil, fmt.Errorf("%w (%d parts)", errReply, len(reply))
 	}
 	a := &answer{worker: -1, values: make(map[string]string, len(get))}
@@ -99,7 +114,7 @@ func answerOf(reply []any, get []string) (*answer, error) {
 	ok := true
 	for i, to := range []any{
 		&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker,
-		&values, &matching, &a.info,
+		&a.owned, &values, &matching, &a.info,
 	} {
 		ok = ok && read(reply[i], to)
 	}

@@ -1,16 +1,19 @@
 -- One step on a namespace: it compares and writes, or refuses to write, and reads. What to write
--- is decided in package protocol. ARGV[1] is a request, see step.go; the namespace is one hash:
+-- is decided in package protocol. ARGV[1] is a request, see step.go. KEYS[1] is the hash of the
+-- namespace, and KEYS[2], if the step is about a worker ID, the key of its lease. That key exists
+-- while the worker ID is held, and for ever if it is retired. The hash has:
 --
 --   meta              the namespace's record
 --   origin            the lineage in which it was settled, see lineage below
 --   n                 how many writes there were
 --   7                 the slot of worker ID 7: how often it was written, and its record
---   l:0               when the leases of worker IDs 0 to 15 end: 16 digits for each
+--   l:0               when the leases of worker IDs 0 to 15 end: 16 digits for each. It is a hint
+--                     for who looks at many leases; the keys decide.
 --   t:TOKEN           the worker ID that a token leads to while its lease lasts
 --   h:IDENTITY        the worker ID that an identity had last
 --
 -- Times are in microseconds since 1970, by this server's clock.
-local key, req = KEYS[1], cjson.decode(ARGV[1])
+local key, lease, req = KEYS[1], KEYS[2], cjson.decode(ARGV[1])
 local PAGE, DIGITS, FOREVER = 16, 16, 9e15
 
 local function stored(field) return redis.call('HGET', key, field) or '' end
@@ -55,22 +58,19 @@ end
 
 local function page(id) return 'l:' .. math.floor(id / PAGE), id % PAGE * DIGITS end
 
-local function held(id)
-  local field, at = page(id)
-  return (tonumber(string.sub(stored(field), at + 1, at + DIGITS)) or 0) > now
-end
+local function held(name) return name and redis.call('EXISTS', name) == 1 end
 
 -- leads returns the worker ID that a token holds; empty: none.
 local function leads(token)
   local id = token and stored('t:' .. token) or ''
-  return id ~= '' and held(id) and id or ''
+  return id ~= '' and held(req.prefix .. id) and id or ''
 end
 
 -- leased returns a page of leases after that of a worker ID was set.
-local function leased(id, micros)
+local function leased(id, millis)
   local field, at = page(id)
   local all = string.sub(stored(field) .. string.rep('0', PAGE * DIGITS), 1, PAGE * DIGITS)
-  local ends = micros > 0 and math.min(now + micros, FOREVER) or 0
+  local ends = millis > 0 and now + millis * 1000 or millis < 0 and FOREVER or 0
   local before, after = string.sub(all, 1, at), string.sub(all, at + DIGITS + 1)
   return field, before .. string.format('%016.0f', ends) .. after
 end
@@ -91,9 +91,11 @@ local function refusal(w)
   --mutant:redis-used
   if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
   --mutant:redis-slot
-  if w.id and (stored(w.id) ~= w.slot or held(w.id) ~= w.owned) then return 'slot' end
+  if w.id and (stored(w.id) ~= w.slot or held(lease) ~= w.owned) then return 'slot' end
   return ''
 end
+
+-- write writes the lease first: without the right to do that, nothing is written.
 
 local function write(w)
   local set = {'n', string.format('%.0f', (tonumber(stored('n')) or 0) + 1)}
@@ -103,7 +105,16 @@ local function write(w)
     origin, last = lineage, history
     put('origin', lineage .. ' ' .. history .. ' ' .. (received() or '?'))
   end
-  if w.lease then put(leased(w.id, w.lease)) end
+  if w.lease then
+    put(leased(w.id, w.lease))
+    if w.lease == 0 then
+      redis.call('DEL', lease)
+    elseif w.lease < 0 then
+      redis.call('SET', lease, w.holder)
+    else
+      redis.call('SET', lease, w.holder, 'PX', w.lease)
+    end
+  end
   redis.call('HSET', key, unpack(set)) -- all at once, and before what a missing right may prevent
   for _, field in ipairs(w.del or {}) do
     if stored(field) == w.id then redis.call('HDEL', key, field) end
@@ -113,7 +124,11 @@ end
 local refused = ''
 if req.write then
   refused = refusal(req.write)
-  if refused == '' then write(req.write) end
+  if refused == '' then
+    write(req.write)
+  elseif refused == 'slot' and held(lease) then -- the hint may say otherwise
+    redis.call('HSET', key, leased(req.write.id, redis.call('PTTL', lease)))
+  end
 end
 
 -- Reading ---------------------------------------------------------------------------------------
@@ -128,6 +143,6 @@ if req.match then
 end
 return {
   refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key),
-  leads(req.token), redis.call('HMGET', key, unpack(req.get)), matching,
+  leads(req.token), held(lease) and 1 or 0, redis.call('HMGET', key, unpack(req.get)), matching,
   req.info and server .. replication .. redis.call('INFO', 'memory') or '',
 }

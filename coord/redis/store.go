@@ -17,7 +17,8 @@ import (
 // store implements [protocol.Store].
 type store struct {
 	clients   *lifetime.Rotation[connections]
-	key       string
+	key       string // of the hash
+	prefix    string // of the keys of leases
 	namespace string
 	at        string // where the client connects to
 	secure    bool   // made with a URL that asks for TLS
@@ -36,7 +37,7 @@ type connections struct {
 
 // Connect implements [lifetime.Pool]. It reads what every call reads, so that a replica fails.
 func (c connections) Connect(ctx context.Context) error {
-	_, err := run(ctx, c.UniversalClient, c.key, []byte(`{"get":["meta"]}`))
+	_, err := run(ctx, c.UniversalClient, []string{c.key}, []byte(`{"get":["meta"]}`))
 	return err
 }
 
@@ -66,7 +67,7 @@ func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, erro
 
 // Look implements [protocol.Session].
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	a, err := s.do(ctx, request{Get: fieldsOf(worker)})
+	a, err := s.do(ctx, request{Get: fieldsOf(worker), worker: worker})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func fieldsOf(worker int) []string {
 	if worker < 0 {
 		return []string{fieldMeta}
 	}
-	return []string{fieldMeta, strconv.Itoa(worker), page(worker)}
+	return []string{fieldMeta, strconv.Itoa(worker)}
 }
 
 // Probe implements [protocol.Session].
@@ -87,7 +88,7 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	for _, id := range workers {
 		get = append(get, strconv.Itoa(id))
 	}
-	a, err := s.do(ctx, request{Get: get})
+	a, err := s.do(ctx, request{Get: get, worker: noWorker})
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,9 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	return out, nil
 }
 
-// Leases implements [protocol.Session].
+// Leases implements [protocol.Session]. The first of the holders are those whose leases end first.
 func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []protocol.Lease) {
+	holders = holders[:min(len(holders), looked)]
 	ids := make([]int, len(holders))
 	for i, h := range holders {
 		ids[i] = h.Worker
@@ -123,7 +125,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 
 // List implements [protocol.Session].
 func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	r := request{Get: fieldsOf(-1)}
+	r := request{Get: fieldsOf(noWorker), worker: noWorker}
 	if slots {
 		r.Match = allSlots
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,9 @@ func EndLease(tb testing.TB, client goredis.UniversalClient, namespace string, w
 	if err == nil {
 		err = client.HSet(tb.Context(), key, page(worker),
 			old[:at]+strings.Repeat("0", digits)+old[at+digits:]).Err()
+	}
+	if err == nil {
+		err = client.Del(tb.Context(), leasesOf(namespace)+strconv.Itoa(worker)).Err()
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -115,10 +119,13 @@ func TestRefusedByTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, err := c.store.do(t.Context(), request{Write: w, Get: fieldsOf(-1)}); err != nil ||
+		if a, err := c.store.do(t.Context(), request{
+			Write: w, Get: fieldsOf(noWorker), worker: change.Worker(),
+		}); err != nil ||
 			a.refused != tc.refused {
 			t.Errorf("%s: refused because of %q, %v; want %q", name, a.refused, err, tc.refused)
 		}
 		client.HDel(t.Context(), c.store.key, "0", "t:t", "l:0")
+		client.Del(t.Context(), c.store.prefix+"0")
 	}
 }

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,40 +71,6 @@ t:TOKEN = 0`
 	}
 }
 
-// TestOldLayout: what the versions before the first release have stored is refused by every call,
-// and stays: who ignored it would grant its windows again.
-func TestOldLayout(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, "ns")
-	old := map[string]string{
-		"gen": "1", "shares": "0+2", "t:TOKEN": "0",
-		"0": `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,` +
-			`"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z",` +
-			`"renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
-		"meta": `{"version":2,"minReader":2,"fingerprint":"` + layout +
-			`","epoch":1704067200000000,"unit":1000,"lastTick":2199023255551,"capacity":1024,` +
-			`"nonce":"N","lineage":"a-b","maxHorizon":0,"floor":1,"base":1,` +
-			`"loss":{"nonce":"","floor":0,"found":0},"received":0}`,
-	}
-	if err := client.HSet(within(t), "{ns}:slots", old).Err(); err != nil {
-		t.Fatal(err)
-	}
-	g := coord.Grant{Token: "TOKEN", Generation: 1, NotAfter: 5000}
-	_, acquired := c.Acquire(within(t), request(1))
-	_, renewed := c.Renew(within(t), g, 6000)
-	_, inspected := c.Inspect(within(t))
-	for what, err := range map[string]error{
-		"Acquire": acquired, "Renew": renewed, "Release": c.Release(within(t), g, 100),
-		"Init": c.Init(within(t), space()), "Inspect": inspected,
-	} {
-		drivertest.WantInvalid(t, what, err, "an earlier version of this program has made it",
-			"'unalike quarantine --until'", "{ns}:slots")
-	}
-	if now := client.HGetAll(within(t), "{ns}:slots").Val(); fmt.Sprint(now) != fmt.Sprint(old) {
-		t.Errorf("the old layout was overwritten: %v", now)
-	}
-}
-
 // TestDamaged: what this driver cannot have written is refused with its name, and stays as it is.
 func TestDamaged(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
@@ -115,7 +80,7 @@ func TestDamaged(t *testing.T) {
 			t.Helper()
 			client.HDel(within(t), redis.KeyOf(ns), "meta")
 		},
-		"slots": func(t *testing.T, ns string) {
+		"namespace": func(t *testing.T, ns string) {
 			t.Helper()
 			client.Set(within(t), redis.KeyOf(ns), "x", 0)
 		},

@@ -16,7 +16,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	share := ask.Share
 	r := request{
 		Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token,
-		Info: ask.Token != "",
+		Info: ask.Token != "", worker: noWorker,
 	}
 	switch {
 	case share.Count > MaxShare:
