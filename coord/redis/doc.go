@@ -67,11 +67,11 @@
 // that as well; goredis.SetLogger in the program's main brings them back, and
 // logging.Disable of the client library silences the rest.
 //
-// Redis 7.0 or later is needed. A user with restricted rights needs these on the key
+// Redis 7.0 or later is needed. A user with restricted rights needs these on the keys
 // of the namespace:
 //
-//	ACL SETUSER app on >password ~{orders}:slots +evalsha +eval +time +info +hget +hmget +hset
-//	    +hdel +hlen +hkeys
+//	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +hget +hmget +hset
+//	    +hdel +hlen +hkeys +set +del +pttl
 //
 // and these as well, which the client calls by itself: +select for a database other than
 // 0, and in a Cluster, on all nodes, +cluster|slots and +command. (Without +command
@@ -79,12 +79,17 @@
 //
 // # What is stored
 //
-// A namespace is one hash, {orders}:slots. Windows and leases are in it together, so that a slot
-// of a Cluster that moves has both or none. The comment of step.lua, the one script that reads
-// and writes it, says what its fields are. Slots and the namespace's record are JSON after the
-// number of times that they were written; one that this driver cannot have written is an error
-// that names it, and is never overwritten. So is the hash that a version before the first
-// release has made.
+// The lease of worker ID 7 is the key {orders}:worker:7, with a TTL. It says who holds the worker
+// ID, and since when; that of a retired worker ID has no TTL. A worker ID is held while its key
+// exists. Whoever deletes the key ends the lease, and its holder puts it back with its next
+// renewal unless somebody was faster. No window is lost by that: the hash {orders}:namespace has
+// the windows.
+// The comment of step.lua, the one script that reads and writes all of it, says what its fields
+// are. Slots and the namespace's record are JSON after the number of times that they were written;
+// one that this driver cannot have written is an error that names it, and is never overwritten.
+//
+// While a slot of a Cluster moves to another node, some of its keys are here and some are there.
+// Steps that need a key of either kind wait until they are together.
 //
 // The script decides nothing about windows, but refuses what must not be written, in the step
 // that writes and by the server's own clock: on a server or history that the namespace does not

@@ -101,5 +101,5 @@ func (s *store) rights() string {
 var commands = []string{
 	"+select", "+cluster|slots", "+command",
 	"+evalsha", "+eval", "+time", "+info", "+hget", "+hmget", "+hset", "+hdel", "+hlen", "+hkeys",
-	"+set", "+del", "+exists", "+pttl",
+	"+set", "+del", "+pttl",
 }

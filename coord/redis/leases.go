@@ -26,7 +26,8 @@ const (
 	allSlots    = "^[l%d]" // and leases
 )
 
-// lease is the hint until when a worker ID is held, in microseconds since 1970 by the server's clock.
+// lease is the hint until when a worker ID is held, in microseconds since 1970 by the server's
+// clock.
 type lease struct {
 	worker int
 	ends   int64

@@ -58,14 +58,25 @@ func TestLeaseKeys(t *testing.T) {
 	}
 }
 
-// TestLeaseKeyDeleted: a server that is short of memory, or an operator, deletes the key of a lease.
-// What its holder had is granted to nobody else, and a lease that the hint does not know is found.
-func TestLeaseKeyDeleted(t *testing.T) {
+// TestLeaseKeyEvicted: a server that is short of memory deletes the key of a lease. What its holder
+// had is granted to nobody else. A lease that the hint does not know is found.
+func TestLeaseKeyEvicted(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := newNamespace(t, client, layout)
 	c, other := newCoordinator(t, client, ns), newCoordinator(t, client, ns)
 	g := mustAcquire(t, c, request(1))
-	client.Del(within(t), redis.LeaseOf(ns, 0))
+	config := func(name, value string) {
+		if err := client.ConfigSet(within(t), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config("maxmemory-policy", "volatile-lru")
+	config("maxmemory", "1")
+	err := client.Set(within(t), "other", "x", 0).Err()
+	config("maxmemory", "0")
+	if n := client.Exists(within(t), redis.LeaseOf(ns, 0)).Val(); n != 0 {
+		t.Fatalf("the lease was not evicted (%v)", err)
+	}
 	client.HDel(within(t), redis.KeyOf(ns), "l:0")
 	h := mustAcquire(t, other, request(1))
 	if h.NotBefore < g.NotAfter {

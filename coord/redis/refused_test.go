@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -179,7 +181,8 @@ func TestWrongServer(t *testing.T) {
 	}
 }
 
-// TestEviction: a server that may throw a namespace away is refused.
+// TestEviction: a server that may throw a namespace away is refused, and one that may throw leases
+// away is warned of.
 func TestEviction(t *testing.T) {
 	for policy, refused := range map[string]bool{
 		"allkeys-lru": true, "allkeys-random": true,
@@ -189,8 +192,12 @@ func TestEviction(t *testing.T) {
 			"--maxmemory", "100mb",
 			"--maxmemory-policy", policy,
 		}})
-		c := newCoordinator(t, server.Client(t), "ns")
-		_, err := c.Acquire(within(t), request(1))
+		var log bytes.Buffer
+		c, err := redis.New(server.Client(t), "ns", redis.Options{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		c = drivertest.Closing(t, c, err)
+		_, err = c.Acquire(within(t), request(1))
 		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) ||
 			!refused && err != nil {
 			t.Errorf("%s: %v; refused: %t", policy, err, refused)
@@ -198,6 +205,11 @@ func TestEviction(t *testing.T) {
 		server.Do(t, "CONFIG", "SET", "maxmemory", "0")
 		if _, err := c.Acquire(within(t), request(2)); err != nil {
 			t.Errorf("%s, without a limit of memory: %v", policy, err)
+		}
+		_ = c.Close() // with it ends what is logged in the background
+		if warned := strings.Contains(log.String(), "it may end leases"); warned !=
+			strings.HasPrefix(policy, "volatile") {
+			t.Errorf("%s: warned: %t", policy, warned)
 		}
 	}
 }

@@ -58,7 +58,10 @@ end
 
 local function page(id) return 'l:' .. math.floor(id / PAGE), id % PAGE * DIGITS end
 
-local function held(name) return name and redis.call('EXISTS', name) == 1 end
+-- left returns how long a key lasts, in milliseconds; -1: for ever; -2: it is not there.
+local function left(name) return name and redis.call('PTTL', name) or -2 end
+
+local function held(name) return left(name) ~= -2 end
 
 -- leads returns the worker ID that a token holds; empty: none.
 local function leads(token)
@@ -91,7 +94,9 @@ local function refusal(w)
   --mutant:redis-used
   if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
   --mutant:redis-slot
-  if w.id and (stored(w.id) ~= w.slot or held(lease) ~= w.owned) then return 'slot' end
+  if w.id and stored(w.id) ~= w.slot then return 'slot' end
+  --mutant:redis-lease-key
+  if w.id and held(lease) ~= w.owned then return 'slot' end
   return ''
 end
 
@@ -127,7 +132,7 @@ if req.write then
   if refused == '' then
     write(req.write)
   elseif refused == 'slot' and held(lease) then -- the hint may say otherwise
-    redis.call('HSET', key, leased(req.write.id, redis.call('PTTL', lease)))
+    redis.call('HSET', key, leased(req.write.id, left(lease)))
   end
 end
 

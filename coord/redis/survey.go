@@ -85,7 +85,8 @@ func (s *session) found(ctx context.Context, r request,
 
 // checkServer refuses a server that is too old, or that may throw the namespace away when its
 // memory is full: the namespace has no time to live, so that only the policies do that which
-// look at all keys. It warns of one that goes on without its replicas.
+// look at all keys. It warns of one that may throw leases away, or that goes on without its
+// replicas.
 func (s *store) checkServer(a *answer) error {
 	if a.info == "" {
 		return nil
@@ -96,15 +97,23 @@ func (s *store) checkServer(a *answer) error {
 		return fmt.Errorf("%w: the Redis server has version %s; at least %d.0 is needed",
 			coord.ErrInvalid, version, minMajor)
 	}
-	if policy := a.says("maxmemory_policy"); a.says("maxmemory") != "0" &&
-		strings.HasPrefix(policy, "allkeys") {
+	policy := a.says("maxmemory_policy")
+	evicts := a.says("maxmemory") != "0"
+	if evicts && strings.HasPrefix(policy, "allkeys") {
 		return fmt.Errorf("%w: the Redis server has maxmemory-policy %s, with which it may throw away a "+
 			"namespace when its memory is full; set it to noeviction", coord.ErrInvalid, policy)
 	}
-	if a.says("connected_slaves") != "0" && a.says("min_slaves_good_slaves") == "" &&
-		!s.warned.Swap(true) {
-		s.log.Warn("Redis has replicas, and a master that is cut off from them goes on confirming "+
-			"windows; set min-replicas-to-write", "namespace", s.namespace)
+	warning := ""
+	switch {
+	case evicts && strings.HasPrefix(policy, "volatile"):
+		warning = "Redis has maxmemory-policy " + policy + ", with which it may end leases when its " +
+			"memory is full; set it to noeviction"
+	case a.says("connected_slaves") != "0" && a.says("min_slaves_good_slaves") == "":
+		warning = "Redis has replicas, and a master that is cut off from them goes on confirming " +
+			"windows; set min-replicas-to-write"
+	}
+	if warning != "" && !s.warned.Swap(true) {
+		s.log.Warn(warning, "namespace", s.namespace)
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	life, end := context.WithCancel(context.Background())
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
 	s := &store{
-		namespace: t.namespace, key: keyOf(t.namespace), prefix: leasesOf(t.namespace), at: strings.Join(t.addrs, ", "),
+		namespace: t.namespace, key: keyOf(t.namespace),
+		prefix: leasesOf(t.namespace), at: strings.Join(t.addrs, ", "),
 		secure: secure,
 	}
 	if s.clients, err = lifetime.Rotate(func() (connections, error) {
