@@ -31,9 +31,11 @@
 //
 // # Where it works
 //
-// On Linux, macOS and FreeBSD, on a disk of the machine. Containers of one machine share a file if
-// they share its folder, as a volume or a mount, whatever PID namespaces and machine IDs they have.
-// These are refused, with an error that says what to do:
+// On Linux, macOS and FreeBSD, on a disk of the machine. Users who may write in the folder share
+// the file. It keeps its owner and mode, as far as the user who writes may set them.
+//
+// Containers of one machine share a file if they share its folder, as a volume or a mount, whatever
+// PID namespaces and machine IDs they have. These are refused, with an error that says what to do:
 //
 //   - a network file system (NFS, SMB, and others that are known by their kind), because a lock
 //     there may keep nobody out;

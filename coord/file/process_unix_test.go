@@ -94,7 +94,8 @@ func TestPermissionDenied(t *testing.T) {
 	}
 	path := filepath.Join(folder, "ids")
 	said := drivertest.StartChild(t, childURL+"=file://"+path, childWeak+"=1").Line(t)
-	if !strings.Contains(said, "this user may not write it: open ") || !strings.Contains(said, path) {
+	if !strings.Contains(said, "this user may not write it: "+folder+" belongs to user ") ||
+		!strings.Contains(said, ": open "+path) {
 		t.Errorf("the process said %s", said)
 	}
 	if err := os.Chmod(folder, 0o755); err != nil { // so that it can be removed

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
 // ErrUnsupported says that this operating system has no locks that this package
@@ -73,7 +77,11 @@ func lockFile(path string, own bool, mode os.FileMode,
 	// Somebody may delete the file between opening and locking it. Its lock would
 	// then keep nobody out, so look again; more than a few times is no accident.
 	for deletions, looks := 0, 0; deletions < 10; {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
+		f, err := open(path, own, mode)
+		if errors.Is(err, fs.ErrExist) {
+			deletions++ // or somebody has made it meanwhile
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +114,35 @@ func lockFile(path string, own bool, mode os.FileMode,
 	return nil, fmt.Errorf("lock %s: the file is deleted again and again; leave it in place", path)
 }
 
-// File returns the file, which is open for reading and writing.
+// open opens the file, or makes it. A file that this user may not write is good enough for a lock,
+// which it has no signature of. A new one belongs to the owner of its folder: root may lock it
+// first, and then the user of a service. The error is [fs.ErrExist] if somebody else was faster.
+func open(path string, own bool, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) && !own { //mutant:lock-read-only
+		return os.Open(path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	switch {
+	case err != nil:
+		_ = f.Close()
+		return nil, err
+	case own:
+		filesys.TakeOwner(f, folder)
+	default:
+		filesys.TakeAccess(f, folder)
+	}
+	return f, nil
+}
+
+// File returns the file, which is open for reading, and for writing if it was locked with LockOwn.
 func (l *File) File() *os.File { return l.file }
 
 // Path returns the path of the file.

@@ -90,7 +90,7 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 	temp := s.path + ".tmp"
 	s.unsure = true
 	for _, step := range []func() error{
-		func() error { return s.disk.write(temp, b) },
+		func() error { return s.disk.write(temp, s.path, b) },
 		current,
 		func() error { return s.disk.rename(temp, s.path) },
 		func() error { return s.disk.syncDir(filepath.Dir(s.path)) },
@@ -107,13 +107,22 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 	return nil
 }
 
-// write makes a new file whose content is on the disk when it returns nil.
-func (k disk) write(path string, b []byte) error {
+// write makes a new file whose content is on the disk when it returns nil. Whoever may use the old
+// file may use the new one, and the first one is for whom the folder is for.
+func (k disk) write(path, old string, b []byte) error {
 	_ = os.Remove(path) // what a crash has left
+	like, err := os.Stat(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		like, err = os.Stat(filepath.Dir(path))
+	}
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
+	filesys.TakeAccess(f, like) //mutant:file-access
 	_, err = f.Write(b)
 	return cmp.Or(err, k.sync(f), f.Close())
 }
@@ -152,6 +161,9 @@ func failed(path string, err error) error {
 	case filesys.DiskFull(err):
 		return fmt.Errorf("state file %q: %w; make room on that disk, or raise this user's quota; "+
 			"service then resumes by itself", path, err)
+	case filesys.Busy(err):
+		return fmt.Errorf("%w: state file %q is mounted alone, so that it cannot be replaced; mount "+
+			"its folder instead: %w", coord.ErrInvalid, path, err)
 	}
 	return statefile.OpenError(path, err)
 }

@@ -124,6 +124,19 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
+// TestSave_MountedFile: a file that is mounted alone can never be replaced, which is final.
+func TestSave_MountedFile(t *testing.T) {
+	busy := &os.LinkError{Op: "rename", Old: "ids.tmp", New: "ids", Err: syscall.EBUSY}
+	if !filesys.Busy(busy) {
+		t.Skip("skipped: this system mounts no single files")
+	}
+	s := newStore(newPath(t))
+	must(t, s, 0)
+	s.disk.rename = func(string, string) error { return busy }
+	_, err := bump(t.Context(), s)
+	wantError(t, err, coord.ErrInvalid, s.path, "is mounted alone", "mount its folder instead")
+}
+
 // TestOneSync: a change costs one sync of a file and one of its folder, and a look none.
 func TestOneSync(t *testing.T) {
 	s := newStore(newPath(t))

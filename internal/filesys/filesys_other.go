@@ -2,12 +2,26 @@
 
 package filesys
 
+import (
+	"io/fs"
+	"os"
+)
+
 // SyncDir does nothing: Windows cannot flush a folder. NTFS writes renames to its
 // journal, in order, so that a power failure leaves the old or the new file.
 func SyncDir(string) error { return nil }
 
 // MayCreate is nil: what a user may do shows when it is done.
 func MayCreate(string) error { return nil }
+
+// TakeOwner does nothing: a new file has what its folder hands down.
+func TakeOwner(*os.File, fs.FileInfo) {}
+
+// TakeAccess does nothing, likewise.
+func TakeAccess(*os.File, fs.FileInfo) {}
+
+// Owner is not known: elsewhere the system's own words have to do.
+func Owner(fs.FileInfo) (user, group int) { return -1, -1 }
 
 // ReadOnly is false: elsewhere this is reported as a missing permission.
 func ReadOnly(error) bool { return false }
@@ -20,6 +34,9 @@ func PathTooLong(error) bool { return false }
 
 // LinksInCircle is false: elsewhere the system's own words have to do.
 func LinksInCircle(error) bool { return false }
+
+// Busy is false: elsewhere nothing is mounted over one file.
+func Busy(error) bool { return false }
 
 // DiskFull is false: elsewhere the system's own words have to do.
 func DiskFull(error) bool { return false }

@@ -32,6 +32,41 @@ func MayCreate(dir string) error {
 	return nil
 }
 
+// TakeOwner gives a new file the owner and the group of another one, or of its folder, as far as
+// this user may: only root gives files away, and others only to a group that they are in.
+func TakeOwner(f *os.File, of fs.FileInfo) {
+	user, group := Owner(of)
+	if f.Chown(user, group) != nil {
+		_ = f.Chown(-1, group) // what cannot be given stays
+	}
+}
+
+// TakeAccess is TakeOwner for a file that others may use as well: it has the mode of the file that
+// it replaces, or in a folder also the rights that the folder gives its group.
+func TakeAccess(f *os.File, of fs.FileInfo) {
+	TakeOwner(f, of)
+	mode := of.Mode().Perm()
+	if of.IsDir() {
+		info, err := f.Stat()
+		if err != nil {
+			return
+		}
+		const group = 0o060
+		mode = info.Mode().Perm() | mode&group
+	}
+	_ = f.Chmod(mode) // some file systems have no modes
+}
+
+// Owner returns the numbers of the user and the group that a file belongs to; -1: they are not
+// known.
+func Owner(info fs.FileInfo) (user, group int) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, -1
+	}
+	return int(stat.Uid), int(stat.Gid)
+}
+
 // ReadOnly tells whether err is that of a file system that cannot be written to.
 func ReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
@@ -44,6 +79,9 @@ func PathTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
 // LinksInCircle reports whether err says that symbolic links lead to one another without end.
 func LinksInCircle(err error) bool { return errors.Is(err, syscall.ELOOP) }
+
+// Busy reports whether err says that a file cannot be replaced because something is mounted there.
+func Busy(err error) bool { return errors.Is(err, syscall.EBUSY) }
 
 // DiskFull reports whether err says that there is no room on the disk, or that the user's
 // quota is spent.

@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	},
 	"internal/drivers":  nil,
 	"internal/filesys":  nil,
-	"internal/filelock": nil,
+	"internal/filelock": {"internal/filesys"},
 	"internal/keeper": {
 		"clock", "coord", "internal/logs", "internal/drivers", "internal/remainder",
 	},

@@ -97,11 +97,44 @@ func OpenError(path string, err error) error {
 	case filesys.LinksInCircle(err):
 		return fmt.Errorf("%w: state file %q: the path leads through symbolic links that go in a "+
 			"circle; name another one", coord.ErrInvalid, path)
-	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
-		return fmt.Errorf("%w: state file %q: this user may not write it: %w", coord.ErrInvalid, path,
-			err)
+	case filesys.ReadOnly(err):
+		return fmt.Errorf("%w: state file %q is on a file system that is mounted read-only; mount it "+
+			"for writing, or name another file: %w", coord.ErrInvalid, path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: state file %q: this user may not write it%s: %w", coord.ErrInvalid, path,
+			barrier(path, err), err)
 	case errors.Is(err, filelock.ErrUnsupported):
 		return fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, path, err)
 	}
 	return fmt.Errorf("state file %q: %w", path, err)
+}
+
+// barrier names the file or folder that keeps this user out, its owner, and the command that helps:
+// the one of an error, or the first folder above it that this user can see.
+func barrier(path string, err error) string {
+	if denied, ok := errors.AsType[*fs.PathError](err); ok {
+		path = denied.Path
+	}
+	if denied, ok := errors.AsType[*os.LinkError](err); ok {
+		path = denied.New
+	}
+	info, err := os.Lstat(path)
+	for err != nil && filepath.Dir(path) != path {
+		path = filepath.Dir(path)
+		info, err = os.Lstat(path)
+	}
+	if err != nil {
+		return ""
+	}
+	owner, group := filesys.Owner(info)
+	if owner < 0 {
+		return ""
+	}
+	command := fmt.Sprintf("'chown %d %s', or for several users chgrp and chmod g+rwxs on the folder",
+		os.Geteuid(), path)
+	if owner == os.Geteuid() {
+		command = "'chmod u+rwX " + path + "'"
+	}
+	return fmt.Sprintf(": %s belongs to user %d and group %d, with mode %v; run %s", path, owner,
+		group, info.Mode(), command)
 }
