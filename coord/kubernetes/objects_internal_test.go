@@ -129,6 +129,33 @@ func TestMeddling(t *testing.T) {
 	}
 }
 
+// TestRenew_OneObjectRefused: if the API server refuses to patch one Lease, others of the same process
+// are renewed.
+func TestRenew_OneObjectRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeAPI()
+		c := f.open(t)
+		a, b := f.grantOf(t, c, 0, 2), f.grantOf(t, c, 1, 2)
+		f.why = "denied by an admission webhook"
+		f.refuse = func(r *http.Request) int {
+			if r.Method == http.MethodPatch &&
+				strings.HasSuffix(r.URL.Path, SlotName("orders", a.WorkerID)) {
+				return http.StatusForbidden
+			}
+			return 0
+		}
+		for n := range int64(5) {
+			if g, err := c.Renew(drivertest.Within(t), a, a.NotAfter+n); err == nil {
+				t.Errorf("%v was renewed, whose Lease may not be patched", g)
+			}
+			if _, err := c.Renew(drivertest.Within(t), b, b.NotAfter+n); err != nil {
+				t.Errorf("the renewal of another worker ID: %v", err)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 // TestStripped: a webhook removes what is written. The error names it.
 func TestStripped(t *testing.T) {
 	for _, name := range []string{annotation, annotationUsed + "0"} {

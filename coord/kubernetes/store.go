@@ -29,7 +29,7 @@ type store struct {
 	ticket         atomic.Int64  // the last one, see protocol.Survey; the first one is random
 
 	mu   sync.Mutex
-	bars map[string]bar // writes that are refused, by their verb
+	bars map[string]bar // writes that are refused, by their kind
 }
 
 func newStore(a *api, namespace string, o Options) *store {
@@ -163,8 +163,12 @@ func (s *store) change(
 	if r.body, err = json.Marshal(body); err != nil {
 		return nil, false, err
 	}
+	own := r.verb          // an object may be refused alone, by a webhook or a Role that names objects
+	if r.verb == "patch" { //mutant:kube-barred
+		own += " " + r.name
+	}
 	for n := 0; ; n++ {
-		if err := cmp.Or(s.barred(r.verb), lifetime.Pause(ctx, n)); err != nil {
+		if err := cmp.Or(s.barred(r.verb, own), lifetime.Pause(ctx, n)); err != nil {
 			return nil, false, err
 		}
 		l = &lease{}
@@ -176,9 +180,15 @@ func (s *store) change(
 					"%s: whatever changes writes of Leases, such as an admission webhook, must leave the "+
 					"annotation %s as it is", r.name, name)
 			}
+			if r.verb == "patch" {
+				s.refuse(nil, acquiring)
+			}
 			return l, true, nil
 		case code == http.StatusForbidden:
-			s.refuse(r.verb, err)
+			s.refuse(err, own)
+			if r.verb == "patch" {
+				s.refuse(err, acquiring)
+			}
 		case code == http.StatusConflict && r.verb == "patch" && n < tries:
 			continue // many write at once
 		case decides(code) && (r.verb == "patch" || code == http.StatusConflict):
@@ -190,8 +200,13 @@ func (s *store) change(
 	}
 }
 
-// barTime is for how long no write of a kind is made after one was refused.
-const barTime = 10 * time.Second
+const (
+	// barTime is for how long no write of a kind is made after one was refused.
+	barTime = 10 * time.Second
+	// acquiring is the kind of an acquisition's writes, which can be of any object: it is barred
+	// until one is patched.
+	acquiring = "acquire"
+)
 
 // bar is why writes of a kind are refused, and since when.
 type bar struct {
@@ -199,20 +214,23 @@ type bar struct {
 	at  time.Time // monotonic
 }
 
-// refuse has no write of a kind made for a while.
-func (s *store) refuse(verb string, err error) {
+// refuse has no write of a kind made for a while: a verb, a verb and an object, or [acquiring]. Nil
+// ends that.
+func (s *store) refuse(err error, kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bars[verb] = bar{err, lifetime.Now()}
+	s.bars[kind] = bar{err, lifetime.Now()}
 }
 
-// barred returns why a write of a kind cannot be made: a quota is used up, a right is gone, the
-// namespace's record cannot be read, or something else refuses it. Nil: perhaps it can.
-func (s *store) barred(verb string) error {
+// barred returns why a write of one of some kinds cannot be made: a quota is used up, a right is
+// gone, the namespace's record cannot be read, or something else refuses it. Nil: perhaps it can.
+func (s *store) barred(kinds ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.bars[verb]; b.err != nil && lifetime.Since(b.at) < barTime {
-		return b.err
+	for _, kind := range kinds {
+		if b := s.bars[kind]; b.err != nil && lifetime.Since(b.at) < barTime {
+			return b.err
+		}
 	}
 	return nil
 }
@@ -227,10 +245,11 @@ func (s *store) errNoNamespace() error {
 // Look implements [protocol.Session]. The slot is read first: whatever change of the namespace's
 // record, or of the marks, was made by then is seen by what is read after it.
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	if err := s.barred("patch"); err != nil {
+	name := s.objectName(worker)
+	if err := s.barred("patch", "patch "+name); err != nil {
 		return nil, err // whoever looks is about to write
 	}
-	slot, err := s.get(ctx, s.objectName(worker))
+	slot, err := s.get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +259,7 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 	}
 	v := &protocol.View{Lease: slot}
 	if v.Meta, err = entry[protocol.Meta](meta); err != nil {
-		s.refuse("patch", err)
+		s.refuse(err, "patch")
 	}
 	if err != nil || slot == nil {
 		return v, err

@@ -30,7 +30,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		}
 		return s.surveyOf(a, ask, false), a.damage
 	}
-	if err := s.barred("patch"); err != nil {
+	if err := s.barred("patch", acquiring); err != nil {
 		return nil, err // whoever makes a survey is about to write
 	}
 	made := false
