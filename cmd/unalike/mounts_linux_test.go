@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// TestMounts: a container that has one file mounted, or a folder that is mounted read-only, is told
-// so in one line.
+// TestMounts: where one file is mounted, or a directory is mounted read-only, a start fails with
+// one line that names the mount and the remedy.
 func TestMounts(t *testing.T) {
 	t.Parallel()
 	unshare, err := exec.LookPath("unshare")

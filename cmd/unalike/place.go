@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -118,8 +119,9 @@ func (p place) explain(err error, schemes []string) error {
 		return nil
 	}
 	invalid := errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig)
+	_, wrong := errors.AsType[*wrongserver.Error](err) // which only asking has shown
 	err = suggestScheme(p.rawURL, schemes, fmt.Errorf("%s: %w", p.from, err))
-	if p.typed && invalid {
+	if p.typed && invalid && !wrong {
 		return usageError{err}
 	}
 	return err

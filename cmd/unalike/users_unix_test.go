@@ -15,7 +15,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// Users and groups of tests. Nobody has to know them by name.
+// Users and groups of tests. They need no names.
 const (
 	alice, bob = 41001, 41002
 	team       = 42000
@@ -23,7 +23,7 @@ const (
 )
 
 // as runs a command of the program as a user of a group, with a umask that gives others nothing. It
-// returns the exit code and what the program complains of.
+// returns the exit code and the error output.
 func as(t *testing.T, user, group uint32, command, url string) (code int, said string) {
 	t.Helper()
 	p := startAs(t, t.TempDir(), func(cmd *exec.Cmd) {
@@ -37,7 +37,7 @@ func as(t *testing.T, user, group uint32, command, url string) (code int, said s
 	return code, p.stderr.String()
 }
 
-// folderOf makes a folder that belongs to a user and a group.
+// folderOf makes a directory that belongs to a user and a group.
 func folderOf(t *testing.T, user, group int, mode os.FileMode) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -57,7 +57,7 @@ func folderOf(t *testing.T, user, group int, mode os.FileMode) string {
 	return dir
 }
 
-// access describes who may use a file.
+// access returns the owner, the group and the mode of a file.
 func access(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -68,7 +68,7 @@ func access(t *testing.T, path string) string {
 	return fmt.Sprint(stat.Uid, " ", stat.Gid, " ", info.Mode())
 }
 
-// urlsOf are the URLs of coordinators that keep their state in a folder.
+// urlsOf returns URLs of coordinators that keep their state in a directory.
 func urlsOf(dir string) []string {
 	return []string{
 		"file://" + dir + "/ids?namespace=n",
@@ -88,7 +88,7 @@ func mustAs(t *testing.T, url string, group uint32, users ...uint32) {
 	}
 }
 
-// TestUsers_RootFirst: what root has made in the folder of a service's user is of that user.
+// TestUsers_RootFirst: files that root makes in the directory of another user belong to that user.
 func TestUsers_RootFirst(t *testing.T) {
 	t.Parallel()
 	dir := folderOf(t, alice, team, 0o755)
@@ -106,7 +106,7 @@ func TestUsers_RootFirst(t *testing.T) {
 	}
 }
 
-// TestUsers_Group: users of a group share a folder that is the group's.
+// TestUsers_Group: users of a group share a directory of the group.
 func TestUsers_Group(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []os.FileMode{0o770, 0o770 | os.ModeSetgid} {
@@ -116,7 +116,7 @@ func TestUsers_Group(t *testing.T) {
 	}
 }
 
-// TestUsers_Kept: what an operator has set for a file outlives the writes of any user.
+// TestUsers_Kept: a file keeps the owner, group and mode that an operator has set.
 func TestUsers_Kept(t *testing.T) {
 	t.Parallel()
 	dir := folderOf(t, alice, team, 0o755)
@@ -150,7 +150,7 @@ func TestUsers_Kept(t *testing.T) {
 	}
 }
 
-// TestUsers_Refused: the error names what keeps a user out, whose that is, and the command.
+// TestUsers_Refused: the error names the file or directory, its owner, and the command that helps.
 func TestUsers_Refused(t *testing.T) {
 	t.Parallel()
 	closed := folderOf(t, 0, 0, 0o755)

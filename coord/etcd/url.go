@@ -74,6 +74,6 @@ func parse(u *driver.URL) (target, error) {
 	if _, err = t.options.resolve(); err != nil {
 		return t, err
 	}
-	t.client, err = etcdclient.Config(u)
+	t.client, err = etcdclient.Config(u, coord.ErrInvalid)
 	return t, err
 }

@@ -109,10 +109,12 @@ func TestWrongPort(t *testing.T) {
 	const foreign = "is it the port of an etcd for clients?"
 	for name, tt := range map[string]struct{ addr, says string }{
 		"nobody listens": {"127.0.0.1:1", "refused"}, // no other test can take it
-		"HTTP":           {drivertest.Answers(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), foreign},
-		"Redis":          {drivertest.Answers(t, "-ERR unknown command\r\n"), foreign},
-		"it hangs up":    {drivertest.Answers(t, ""), foreign},
-		"it is mute":     {mute.Addr().String(), ""},
+		"HTTP": {
+			drivertest.Answers(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "found an HTTP server",
+		},
+		"Redis":       {drivertest.Answers(t, "-ERR unknown command\r\n"), "found Redis"},
+		"it hangs up": {drivertest.Answers(t, ""), foreign},
+		"it is mute":  {mute.Addr().String(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

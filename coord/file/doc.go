@@ -31,8 +31,8 @@
 //
 // # Where it works
 //
-// On Linux, macOS and FreeBSD, on a disk of the machine. Users who may write in the folder share
-// the file. It keeps its owner and mode, as far as the user who writes may set them.
+// On Linux, macOS and FreeBSD, on a disk of the machine. Users with the right to write to its
+// directory share the file. A write keeps the owner and the mode, as far as its user may set them.
 //
 // Containers of one machine share a file if they share its folder, as a volume or a mount, whatever
 // PID namespaces and machine IDs they have. These are refused, with an error that says what to do:

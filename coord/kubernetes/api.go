@@ -10,12 +10,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // api makes requests about the Lease objects of one Kubernetes namespace.
@@ -106,9 +109,12 @@ func (a *api) attempt(
 	if err = json.NewDecoder(io.LimitReader(resp.Body, largest)).Decode(out); err == nil {
 		err = out.check(r)
 	}
+	host := resp.Request.URL.Host
+	if _, noJSON := errors.AsType[*json.SyntaxError](err); noJSON || errors.Is(err, errKind) {
+		return server, fmt.Errorf("%w: %w", anotherServer(host), err)
+	}
 	if err != nil {
-		err = fmt.Errorf("the answer of the API server at %s is not understood: %w",
-			resp.Request.URL.Host, err)
+		err = fmt.Errorf("the answer of the API server at %s is not understood: %w", host, err)
 		return server, err
 	}
 	date, err := http.ParseTime(resp.Header.Get("Date"))
@@ -119,6 +125,15 @@ func (a *api) attempt(
 	server = protocol.Span{Low: date.UnixMicro(), High: date.Add(time.Second).UnixMicro()}
 	a.Note(server, sent)
 	return server, nil
+}
+
+// errKind says that an answer is about something else.
+var errKind = errors.New("it is another kind of answer")
+
+// anotherServer is the error of an answer that no API server gives.
+func anotherServer(host string) error {
+	return fmt.Errorf("%w: expected %s, found an HTTP server at %s; correct the address",
+		coord.ErrInvalid, wrongserver.Kubernetes, host)
 }
 
 // drop ends an answer, so that its connection can be used again.
@@ -168,6 +183,8 @@ func (a *api) send(ctx context.Context, r request) (*http.Response, error) {
 func unreached(host string, err error) error {
 	says := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {
+	case errors.Is(err, errRedirects):
+		return fmt.Errorf("%w: %w", anotherServer(host), err)
 	case says("HTTP response to HTTPS client"), says("a TLS handshake"), says("malformed HTTP"):
 		return fmt.Errorf("the server at %s is no API server of Kubernetes: %s: %w", host, question, err)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
@@ -186,9 +203,11 @@ var question = drivers.Question("an API server", false)
 type refused struct {
 	code    int
 	message string
+	final   error // why trying again cannot help; nil: it may
 }
 
 func (r *refused) Error() string { return r.message }
+func (r *refused) Unwrap() error { return r.final }
 
 // codeOf is the status of an answer that is an error; 0: there is no answer.
 func codeOf(err error) int {
@@ -208,7 +227,7 @@ func (a *api) refusal(r request, resp *http.Response) *refused {
 	if json.Unmarshal(b, &status) != nil || status.Message == "" {
 		status.Message = strings.TrimSpace(string(b[:min(len(b), 300)]))
 	}
-	out := &refused{resp.StatusCode, fmt.Sprintf(
+	out := &refused{code: resp.StatusCode, message: fmt.Sprintf(
 		"the API server refuses to %s Lease %s with status %d: %s",
 		r.verb, cmp.Or(r.name, "objects"), resp.StatusCode, status.Message)}
 	switch {
@@ -221,13 +240,26 @@ func (a *api) refusal(r request, resp *http.Response) *refused {
 			"Kubernetes namespace %q: add the verb %q to the Role %q there, and bind that to the "+
 			"service account: %s", r.verb, a.in, r.verb, a.role, status.Message)
 	case status.Kind != "Status":
+		host := resp.Request.URL.Host
 		out.message += fmt.Sprintf("; it is not that of an API server which knows Leases; put the "+
-			"address right: %s, %s", resp.Request.URL.Host, question)
+			"address right: %s, %s", host, question)
+		if out.code < http.StatusBadRequest || slices.Contains(unknowing, out.code) {
+			out.final = anotherServer(host)
+			out.message = fmt.Sprintf("%v: it answers with status %d: %s", out.final, out.code,
+				status.Message)
+		}
 		if decides(out.code) {
 			out.code = foreign
 		}
 	}
 	return out
+}
+
+// unknowing are the statuses of a server that does not know the request. A load balancer without a
+// server behind it answers with others, such as 503.
+var unknowing = []int{
+	http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
+	http.StatusNotImplemented, http.StatusHTTPVersionNotSupported,
 }
 
 // decides reports whether a status says that a Lease is not there, or is another one than was

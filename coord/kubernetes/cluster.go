@@ -58,6 +58,9 @@ func inCluster(folder string,
 // dialTime is how long it may take to connect.
 const dialTime = 5 * time.Second
 
+// errRedirects says that a server sends requests elsewhere.
+var errRedirects = errors.New("it redirects, which no API server does")
+
 // newClient returns a client of its own. It speaks HTTP/1.1, whose connections end with a request
 // that is given up: that of HTTP/2 would be used for ever, also if it leads to a server that hangs.
 // Nil files: it connects without TLS.
@@ -69,7 +72,7 @@ func newClient(files *tlsfiles.Files) *http.Client {
 	return &http.Client{
 		Transport: files.Transport(transport),
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("the API server redirects, which it does not")
+			return errRedirects
 		},
 	}
 }

@@ -252,15 +252,24 @@ func TestForeign(t *testing.T) {
 		return s.URL
 	}
 	plain := answers(http.StatusNotFound, "no")
+	const found = "; correct the address: "
 	for name, tc := range map[string]struct{ url, says string }{
 		"404 of something else": {
 			plain,
+			"expected a Kubernetes API server, found an HTTP server at " + plain[len("http://"):] +
+				"; correct the address",
+		},
+		"JSON of something else": {answers(http.StatusOK, "{}"), found},
+		"a page":                 {answers(http.StatusOK, "<html>"), found},
+		"another address":        {answers(http.StatusFound, ""), found},
+		"a load balancer": {
+			answers(http.StatusServiceUnavailable, "<html>"),
 			"it is not that of an API server which knows Leases; put the address right",
 		},
-		"JSON of something else": {answers(http.StatusOK, "{}"), "is not understood: it is a"},
 		"TLS is spoken, HTTP said": {
 			strings.Replace(secure, "https", "http", 1),
-			"Client sent an HTTP request to an HTTPS server",
+			"; correct the address: it answers with status 400: Client sent an HTTP request to an " +
+				"HTTPS server",
 		},
 		"HTTP is spoken, TLS said": {
 			strings.Replace(plain, "http", "https", 1),
@@ -281,6 +290,9 @@ func TestForeign(t *testing.T) {
 			if took := time.Since(began); err == nil || !strings.Contains(err.Error(), tc.says) ||
 				took > drivertest.CallTime/3 {
 				t.Errorf("%v, %v after %v; want %q", g, err, took, tc.says)
+			}
+			if found := strings.Contains(tc.says, "correct the address"); coord.Permanent(err) != found {
+				t.Errorf("%v is final: %t; want %t", err, !found, found)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,8 +35,11 @@ type leaseList struct {
 
 // check implements [answer]. A part of a list would look like a loss.
 func (l *leaseList) check(request) error {
-	if l.Kind != "LeaseList" || l.Metadata.Continue != "" {
-		return fmt.Errorf("it is a %q, and not a complete list of Leases", l.Kind)
+	if l.Kind != "LeaseList" {
+		return fmt.Errorf("%w: a %q, and no list of Leases", errKind, l.Kind)
+	}
+	if l.Metadata.Continue != "" {
+		return errors.New("it is no complete list of Leases")
 	}
 	return nil
 }

@@ -35,8 +35,11 @@ type lease struct {
 
 // check implements [answer].
 func (l *lease) check(r request) error {
-	if l.Kind != "Lease" || l.Metadata.UID == "" || r.name != "" && l.Metadata.Name != r.name {
-		return fmt.Errorf("it is a %q of the name %q, and not Lease %s", l.Kind, l.Metadata.Name, r.name)
+	if l.Kind != "Lease" {
+		return fmt.Errorf("%w: a %q, and no Lease", errKind, l.Kind)
+	}
+	if l.Metadata.UID == "" || r.name != "" && l.Metadata.Name != r.name {
+		return fmt.Errorf("it is Lease %q, and not Lease %s", l.Metadata.Name, r.name)
 	}
 	return nil
 }

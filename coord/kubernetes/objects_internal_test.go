@@ -129,8 +129,8 @@ func TestMeddling(t *testing.T) {
 	}
 }
 
-// TestRenew_OneObjectRefused: if the API server refuses to patch one Lease, others of the same process
-// are renewed.
+// TestRenew_OneObjectRefused: if the API server refuses to patch one Lease, others of the same
+// process are renewed.
 func TestRenew_OneObjectRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeAPI()

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/internal/tlsfiles"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 const (
@@ -46,16 +47,25 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 		return nil, err
 	}
 	var base, token string
-	var files *tlsfiles.Files
+	check := &wrongserver.Check{Product: wrongserver.Kubernetes, Invalid: coord.ErrInvalid}
 	opts.In = cmp.Or(opts.In, ownNamespace(folder))
 	if u.Scheme == plain {
 		base = "http://" + u.Hosts[0] + u.Path
-	} else if base, files, err = inCluster(folder, env); err != nil {
-		return nil, err
+		check.Addresses, err = u.Addresses(plainPort)
 	} else {
 		token = filepath.Join(folder, "token")
+		base, check.TLS, err = inCluster(folder, env)
+		check.Addresses = []string{strings.TrimPrefix(base, "https://")}
 	}
-	return build(&api{client: newClient(files), own: true, token: token}, base, namespace, opts)
+	if err != nil {
+		return nil, err
+	}
+	api := &api{client: newClient(check.TLS), own: true, token: token}
+	c, err := build(api, base, namespace, opts)
+	if err == nil {
+		c.Life().Guard(check.Do)
+	}
+	return c, err
 }
 
 // parse reads a URL.

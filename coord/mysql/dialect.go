@@ -38,6 +38,7 @@ func dialect() sqlstore.Dialect {
 			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; " +
 				"have all programs write to one node",
 		}),
+		Hidden: "1 = 0",
 	}
 }
 

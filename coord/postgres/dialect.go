@@ -29,6 +29,8 @@ func dialect() sqlstore.Dialect {
 			"SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets",
 		},
 		Risks: pgdb.Risks,
+		Hidden: "row_security_active('{prefix}namespaces') OR row_security_active('{prefix}slots') " +
+			"OR row_security_active('{prefix}history')",
 	}
 }
 

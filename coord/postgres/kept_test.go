@@ -128,6 +128,32 @@ func TestRights(t *testing.T) {
 		"GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
 }
 
+// TestRowSecurity: a user from whom row-level security may hide rows is refused, whatever the
+// policies say, and serves once it does not apply any more.
+func TestRowSecurity(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	drivertest.MustAcquire(t, d.New("ns"), drivertest.Request(2))
+	d.Do("CREATE ROLE app LOGIN", "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, "+
+		"unalike_slots, unalike_history TO app", "GRANT USAGE ON SEQUENCE unalike_tickets TO app")
+	app := database(t, s, "&user=app")
+	for _, table := range []string{"unalike_namespaces", "unalike_slots", "unalike_history"} {
+		d.Do("ALTER TABLE " + table + " ENABLE ROW LEVEL SECURITY")
+		for _, policy := range []string{"", "CREATE POLICY all_rows ON " + table + " USING (true)"} {
+			d.Do(policy)
+			c := app.New("ns")
+			_, err := c.Acquire(drivertest.Within(t), drivertest.Request(2))
+			_, err1 := c.List(drivertest.Within(t))
+			for _, err := range []error{err, err1} {
+				drivertest.WantInvalid(t, table+", "+policy, err,
+					"row-level security applies to this user in the tables unalike_*")
+			}
+		}
+		d.Do("ALTER TABLE " + table + " DISABLE ROW LEVEL SECURITY")
+	}
+	drivertest.MustAcquire(t, app.New("ns"), drivertest.Request(2))
+}
+
 // TestPgBouncer: a pooler in transaction mode has another connection for each transaction.
 func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)

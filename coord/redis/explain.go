@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
@@ -38,13 +40,15 @@ var meanings = []meaning{
 	{"unreachable: redis: nil", true, "the Sentinels at {at} know no master of that name"},
 	{"cluster support disabled", true, "the server at {at} is not part of a Cluster"},
 	{"DB index is out of range", true, "the server at {at} has no such database"},
-	{"unknown command", true, fmt.Sprintf(
-		"the server at {at} cannot run scripts; Redis %d.0 or later is needed", minMajor)},
+	{"unknown command", true, noCommand},
+	{"Unknown Redis command called from", true, noCommand},
+	{"Error compiling script", true, "the server at {at} does not run scripts as Redis 7.0 and " +
+		"later do; use a real one"},
 	{"NOLINEAGE", true, "the server does not say which one it is (run_id and master_replid " +
 		"in INFO), so that a loss of its data would not be noticed; use a Redis that does"},
 	{"WRONGTYPE", true, `Redis key "{key}" is of another type than this program makes it; it is not ` +
 		"overwritten: use another namespace, or another database"},
-	{"can't parse", true, foreign},
+	{"can't parse", false, foreign},
 	{"invalid reply", false, foreign},
 	{"does not look like a TLS handshake", false, "{at} does not answer with TLS: {question}"},
 	{"EOF", false, hungUp},
@@ -55,9 +59,11 @@ var meanings = []meaning{
 const (
 	wrongLogin = "Redis at {at} refuses the user name or the password"
 	noLogin    = "Redis at {at} wants a password"
-	noRight    = "the Redis user lacks a right; grant it {rights}"
-	foreign    = "what answers at {at} does not speak the protocol of Redis: {question}"
-	hungUp     = "{at} closed the connection without an answer: {question}{tls}"
+	noCommand  = "the server at {at} has no command {command}; use Redis 7.0 or later, with no " +
+		"command that the script needs renamed or disabled"
+	noRight = "the Redis user lacks a right; grant it {rights}"
+	foreign = "what answers at {at} does not speak the protocol of Redis: {question}"
+	hungUp  = "{at} closed the connection without an answer: {question}{tls}"
 )
 
 // question is what to ask where something else may listen.
@@ -83,11 +89,35 @@ func (s *store) explain(err error) error {
 		tls = ""
 	}
 	says := strings.NewReplacer("{at}", s.at, "{key}", s.key, "{rights}", s.rights(),
-		"{question}", s.question(), "{tls}", tls).Replace(meanings[i].says)
+		"{question}", s.question(), "{tls}", tls, "{command}", commandOf(err.Error()),
+	).Replace(meanings[i].says)
 	if meanings[i].invalid {
 		return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, says, err)
 	}
 	return fmt.Errorf("%s: %w", says, err)
+}
+
+var (
+	unknownCommand = regexp.MustCompile("unknown command '([^']*)'")
+	scriptLine     = regexp.MustCompile(`user_script:\s*([0-9]+)`)
+	calledCommand  = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+)
+
+// commandOf is the command that a server does not have, which it names itself, or names the line of
+// the script that calls it.
+func commandOf(says string) string {
+	if named := unknownCommand.FindStringSubmatch(says); named != nil {
+		return strings.ToUpper(named[1])
+	}
+	if at := scriptLine.FindStringSubmatch(says); at != nil {
+		lines := strings.Split(stepSource, "\n")
+		if n, err := strconv.Atoi(at[1]); err == nil && 0 < n && n <= len(lines) {
+			if called := calledCommand.FindStringSubmatch(lines[n-1]); called != nil {
+				return called[1]
+			}
+		}
+	}
+	return "that the script calls"
 }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.

@@ -137,7 +137,16 @@ func TestWrongServer(t *testing.T) {
 		},
 		"a web server": {
 			"redis://" + web.Listener.Addr().String(), true,
+			"expected Redis, found an HTTP server at " + web.Listener.Addr().String(),
+		},
+		"a load balancer": {
+			"redis://" + drivertest.Answers(t, "HTTP/1.1 503 Service Unavailable\r\n\r\n"), false,
 			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
+		},
+		"a fake Redis": { // as miniredis answers
+			"redis://" + drivertest.AnswersAll(t, "-ERR Error compiling script (new function): :24: "+
+				"section (server) is not supported\r\n"), true,
+			"does not run scripts as Redis 7.0 and later do",
 		},
 		"a MySQL": {
 			"redis://" + mysql, false,
@@ -150,8 +159,8 @@ func TestWrongServer(t *testing.T) {
 		},
 		"nobody": {"redis://127.0.0.1:1", false, "connection refused"},
 		"TLS": {
-			"rediss://" + pair.Primary.Addr, false,
-			"is it the port of a Redis for clients, with TLS?",
+			"rediss://" + pair.Primary.Addr, true,
+			"expected Redis with TLS, found Redis without TLS at " + pair.Primary.Addr,
 		},
 		"out of memory": {"redis://" + full.Addr, false, "maxmemory"},
 	} {
@@ -162,7 +171,7 @@ func TestWrongServer(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = c.Close() })
 			ctx := within(t)
-			if tc.says == "no answer" || name == "TLS" { // which is found out by waiting
+			if tc.says == "no answer" { // which is found out by waiting
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
 				defer cancel()
@@ -177,6 +186,19 @@ func TestWrongServer(t *testing.T) {
 				t.Errorf("the error contains the password: %v", err)
 			}
 			t.Log(err)
+		})
+	}
+}
+
+// TestRenamedCommands: the error names the command that an operator has taken away.
+func TestRenamedCommands(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"INFO", "TIME", "EVALSHA", "HSET"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{Args: []string{"--rename-command", command, ""}})
+			_, err := newCoordinator(t, server.Client(t), "ns").Acquire(within(t), request(1))
+			drivertest.WantInvalid(t, "Acquire", err, "has no command "+command+"; use Redis 7.0 or later")
 		})
 	}
 }

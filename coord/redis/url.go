@@ -20,6 +20,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // kind is a way in which servers work together.
@@ -93,6 +94,9 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	c.hangUp = end
+	c.Life().Guard((&wrongserver.Check{
+		Product: wrongserver.Redis, Addresses: t.addrs, TLS: t.tls, Invalid: coord.ErrInvalid,
+	}).Do)
 	return c, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // Coordinator leases worker IDs of one namespace in a ZooKeeper ensemble. It is safe
@@ -48,6 +49,9 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 		return nil, err
 	}
 	st.life = p.Life()
+	st.life.Guard((&wrongserver.Check{
+		Product: wrongserver.ZooKeeper, Addresses: addresses, Invalid: coord.ErrInvalid,
+	}).Do)
 	return &Coordinator{p}, nil
 }
 

@@ -153,7 +153,7 @@ func TestAccess(t *testing.T) {
 func TestForeign(t *testing.T) {
 	addr := drivertest.Answers(t, "220 mail.example.com ESMTP\r\n")
 	c := newCoordinator(t, []string{addr}, "ns", nil)
-	wantRefused(t, c, request(1), addr, "not in ZooKeeper's protocol")
+	wantRefused(t, c, request(1), addr, "expected ZooKeeper, found a mail or FTP server")
 }
 
 // TestUnreachable: nobody answers. The error says who, and what the network says; it

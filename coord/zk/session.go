@@ -65,7 +65,6 @@ type session struct {
 	ready   chan struct{} // closed while there is a connection with the session
 	up      bool          // ready is closed
 	trouble error         // why there is no connection
-	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is no connection
 
 	protocol.ServerClock // the leader's, as the last write has told
@@ -145,7 +144,7 @@ func (s *session) Printf(format string, args ...any) {
 }
 
 // failed takes note of why there is no connection; greeting: because of the answer to the
-// request for a session. If all servers turn out to be something else, there will never be one.
+// request for a session.
 func (s *session) failed(err error, greeting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,13 +153,6 @@ func (s *session) failed(err error, greeting bool) {
 		s.trouble = unanswered(s.link.RemoteAddr(), err)
 	case s.up:
 		s.trouble = fmt.Errorf("the connection to %v has ended: %w", s.link.RemoteAddr(), err)
-	}
-	s.foreign++
-	if !errors.Is(err, errForeign) {
-		s.foreign = 0
-	}
-	if s.id.Load() == 0 && s.foreign >= s.hosts.Len() {
-		s.end(fmt.Errorf("%w: %w", coord.ErrInvalid, s.trouble))
 	}
 }
 
@@ -265,7 +257,7 @@ func (s *session) wait(coordinator context.Context) {
 	case <-coordinator.Done():
 		s.end(coord.ErrClosed)
 	}
-	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) { //mutant:zk-mute
+	if is(s.Over(), coord.ErrClosed, errExpired, errSilent) { //mutant:zk-mute
 		s.cut()
 	}
 	cutTimer := time.AfterFunc(farewellTime, s.cut)

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 const (
@@ -39,8 +40,9 @@ func init() {
 	drivers.SetPort(SchemeTLS, port)
 }
 
-// Config returns how to connect.
-func Config(u *driver.URL) (clientv3.Config, error) {
+// Config returns how to connect. Where another product listens, requests fail with an error that
+// wraps invalid.
+func Config(u *driver.URL, invalid error) (clientv3.Config, error) {
 	cfg := clientv3.Config{
 		DialKeepAliveTime:    pingEvery,
 		DialKeepAliveTimeout: pingTimeout,
@@ -66,14 +68,32 @@ func Config(u *driver.URL) (clientv3.Config, error) {
 		cfg.Username, cfg.Password = asked, asked
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(loggingIn(login)))
 	}
-	if u.Scheme != SchemeTLS {
-		return cfg, tlsfiles.None(u, SchemeTLS)
-	}
-	files, err := tlsfiles.FromURL(u)
-	if err == nil {
+	var files *tlsfiles.Files
+	if u.Scheme == SchemeTLS {
+		files, err = tlsfiles.FromURL(u)
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithTransportCredentials(credentialsOf(files)))
+	} else {
+		err = tlsfiles.None(u, SchemeTLS)
 	}
-	return cfg, err
+	if err != nil {
+		return cfg, err
+	}
+	check := &wrongserver.Check{
+		Product: wrongserver.Etcd, Addresses: addresses, TLS: files, Invalid: invalid,
+	}
+	cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(checking(check)))
+	return cfg, nil
+}
+
+// checking makes requests as a check does.
+func checking(check *wrongserver.Check) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+		next grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
+		return check.Do(ctx, func(ctx context.Context) error {
+			return next(ctx, method, request, reply, conn, opts...)
+		})
+	}
 }
 
 // loggingIn puts the user and the password of now into the requests that log in.

@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/etcdclient"
@@ -26,7 +27,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := etcdclient.Config(u)
+	cfg, err := etcdclient.Config(u, coord.ErrInvalid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := etcdclient.Config(u)
+	cfg, err := etcdclient.Config(u, coord.ErrInvalid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestConfig(t *testing.T) {
 	} {
 		u, err := driver.ParseURL(url)
 		if err == nil {
-			_, err = etcdclient.Config(u)
+			_, err = etcdclient.Config(u, coord.ErrInvalid)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", url, err, want)

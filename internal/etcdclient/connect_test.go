@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
@@ -40,7 +41,7 @@ func TestConnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := etcdclient.Config(u)
+	cfg, err := etcdclient.Config(u, coord.ErrInvalid)
 	if err != nil {
 		t.Fatal(err)
 	}

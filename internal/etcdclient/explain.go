@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -24,6 +25,10 @@ func Explain(ctx context.Context, client *clientv3.Client, prefix string,
 		return fmt.Errorf("%s: %w", why, err)
 	}
 	servers := strings.Join(client.Endpoints(), ", ")
+	if what := another(err); what != "" {
+		return fmt.Errorf("%w: expected etcd, found %s at %s; correct the address: %w", invalid, what,
+			servers, err)
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer from %s in time: %w%s", servers, err, trouble(ctx, client))
@@ -31,6 +36,26 @@ func Explain(ctx context.Context, client *clientv3.Client, prefix string,
 		return fmt.Errorf("%s cannot serve now: %w%s", servers, err, trouble(ctx, client))
 	}
 	return err
+}
+
+// statusOfHTTP matches the error of gRPC for an HTTP status of a server that does not know the
+// request. A proxy without a server behind it, and a refused user, have other statuses.
+var statusOfHTTP = regexp.MustCompile(`HTTP status code received from server: 4(00|04|05|15)`)
+
+// another describes a server that has answered and is no etcd; empty: it may be one.
+func another(err error) string {
+	s, ok := status.FromError(err)
+	switch {
+	case !ok:
+	case statusOfHTTP.MatchString(s.Message()):
+		return "an HTTP server"
+	case s.Code() == codes.Unimplemented:
+		return "another server of gRPC"
+	case strings.Contains(s.Message(), "unsupported operations in txn request"),
+		strings.HasPrefix(s.Message(), "unsupported transaction"):
+		return "kine, or another server without etcd's transactions,"
+	}
+	return ""
 }
 
 // Transient reports whether an error may be gone with the next try.

@@ -79,7 +79,7 @@ func lockFile(path string, own bool, mode os.FileMode,
 	for deletions, looks := 0, 0; deletions < 10; {
 		f, err := open(path, own, mode)
 		if errors.Is(err, fs.ErrExist) {
-			deletions++ // or somebody has made it meanwhile
+			deletions++ // or another process has made it since
 			continue
 		}
 		if err != nil {
@@ -114,9 +114,9 @@ func lockFile(path string, own bool, mode os.FileMode,
 	return nil, fmt.Errorf("lock %s: the file is deleted again and again; leave it in place", path)
 }
 
-// open opens the file, or makes it. A file that this user may not write is good enough for a lock,
-// which it has no signature of. A new one belongs to the owner of its folder: root may lock it
-// first, and then the user of a service. The error is [fs.ErrExist] if somebody else was faster.
+// open opens the file, or makes it. Without own, a file that this user may only read will do. A new
+// file gets the owner of its directory, so that root can lock it before a service's user does. The
+// error is [fs.ErrExist] if another process makes the file at the same time.
 func open(path string, own bool, mode os.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) && !own { //mutant:lock-read-only

@@ -14,13 +14,13 @@ func SyncDir(string) error { return nil }
 // MayCreate is nil: what a user may do shows when it is done.
 func MayCreate(string) error { return nil }
 
-// TakeOwner does nothing: a new file has what its folder hands down.
+// TakeOwner does nothing: a new file inherits the rights of its directory.
 func TakeOwner(*os.File, fs.FileInfo) {}
 
-// TakeAccess does nothing, likewise.
+// TakeAccess does nothing, for the same reason.
 func TakeAccess(*os.File, fs.FileInfo) {}
 
-// Owner is not known: elsewhere the system's own words have to do.
+// Owner returns -1: such numbers are known on Unix only.
 func Owner(fs.FileInfo) (user, group int) { return -1, -1 }
 
 // ReadOnly is false: elsewhere this is reported as a missing permission.

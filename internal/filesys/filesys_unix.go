@@ -32,17 +32,17 @@ func MayCreate(dir string) error {
 	return nil
 }
 
-// TakeOwner gives a new file the owner and the group of another one, or of its folder, as far as
-// this user may: only root gives files away, and others only to a group that they are in.
+// TakeOwner gives a new file the owner and the group of another file or directory, as far as this
+// user may. Only root changes owners; other users choose among their own groups.
 func TakeOwner(f *os.File, of fs.FileInfo) {
 	user, group := Owner(of)
 	if f.Chown(user, group) != nil {
-		_ = f.Chown(-1, group) // what cannot be given stays
+		_ = f.Chown(-1, group) // the owner stays
 	}
 }
 
-// TakeAccess is TakeOwner for a file that others may use as well: it has the mode of the file that
-// it replaces, or in a folder also the rights that the folder gives its group.
+// TakeAccess is TakeOwner, and also sets the mode: that of the file that is replaced, or the file's
+// own with the group's rights to the directory.
 func TakeAccess(f *os.File, of fs.FileInfo) {
 	TakeOwner(f, of)
 	mode := of.Mode().Perm()

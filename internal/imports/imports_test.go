@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
 		"internal/statefile", "internal/drivers", "internal/tlsfiles", "coord/driver",
-		"internal/spelling", "internal/remainder",
+		"internal/spelling", "internal/remainder", "internal/wrongserver",
 	},
 	"internal/tlsfiles": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
 }

@@ -17,6 +17,7 @@ type Life struct {
 	driver, namespace string
 	ctx               context.Context
 	end               context.CancelFunc
+	guard             func(ctx context.Context, call func(context.Context) error) error
 
 	mu   sync.Mutex
 	over bool
@@ -26,8 +27,15 @@ type Life struct {
 // Begin returns a life; the names are for error messages.
 func Begin(driver, namespace string) *Life {
 	l := &Life{driver: driver, namespace: namespace}
+	l.guard = func(ctx context.Context, call func(context.Context) error) error { return call(ctx) }
 	l.ctx, l.end = context.WithCancel(context.Background())
 	return l
+}
+
+// Guard has every call made through f, which may end it and return another error. It comes before
+// the first call.
+func (l *Life) Guard(f func(ctx context.Context, call func(context.Context) error) error) {
+	l.guard = f
 }
 
 // Context ends with the life.
@@ -45,7 +53,7 @@ func (l *Life) Do(ctx context.Context, what string, call func(context.Context) e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
-	err := call(ctx)
+	err := l.guard(ctx, call)
 	switch {
 	case err == nil:
 		return nil

@@ -27,3 +27,7 @@ func (f *Fault) Error() string { return f.Says + ": " + f.Err.Error() }
 
 // Unwrap returns what was met.
 func (f *Fault) Unwrap() error { return f.Err }
+
+// Hidden is the error for tables that row-level security applies to. It has a verb for their names.
+const Hidden = "row-level security applies to this user in the tables %v, and can hide rows that " +
+	"count; run ALTER TABLE ... DISABLE ROW LEVEL SECURITY, or ALTER ROLE ... BYPASSRLS"

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // DialTime is how long it may take to connect: with TLS and a password, that is several
@@ -37,7 +38,8 @@ type Server struct {
 // Scheme is what URLs of a driver look like.
 type Scheme struct {
 	Name, Alias, Port string
-	Several           bool // servers may be named
+	Several           bool   // servers may be named
+	Product           string // one of package wrongserver
 }
 
 // All are the names of the scheme: each of its two names, plain and with TLS.
@@ -57,6 +59,13 @@ func secure(name string) string { return name + "s" }
 func (s Scheme) SetPort() {
 	for _, name := range s.All() {
 		drivers.SetPort(name, s.Port)
+	}
+}
+
+// Check returns the check of a server. It expects nothing of a server behind a Unix socket.
+func (s Scheme) Check(t Server, invalid error) *wrongserver.Check {
+	return &wrongserver.Check{
+		Product: s.Product, Addresses: t.Addrs, Later: t.TLS != nil, Invalid: invalid,
 	}
 }
 

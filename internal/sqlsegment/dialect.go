@@ -42,6 +42,9 @@ type Dialect struct {
 	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is
 	// here.
 	Unsafe sqldb.Risk
+	// Hidden is the condition that rows of {table} or {meta} may be hidden from this user. $SCHEMA and
+	// $TABLE name the table.
+	Hidden string
 	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that
 	// for all tags.
 	Key string

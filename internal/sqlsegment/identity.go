@@ -242,7 +242,8 @@ type finding struct {
 // find finds out what there is, in one round trip, and notes what the columns hold. Meta says
 // whether our own table is there.
 func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
-	text := "SELECT 'here', " + s.dialect.Plain("{identity}") + ", ''"
+	text := "SELECT 'here', " + s.dialect.Plain("{identity}") + ", CASE WHEN " + s.dialect.Hidden +
+		" THEN '1' ELSE '0' END"
 	for i, r := range s.dialect.Risks {
 		text += fmt.Sprintf(" UNION ALL SELECT 'risk', '%d', CASE WHEN %s THEN '1' ELSE '0' END", i, r.If)
 	}
@@ -263,7 +264,10 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 		stamp, _ := number(r[2])
 		switch r[0] {
 		case "here":
-			f.here = r[1]
+			if f.here = r[1]; stamp == 1 { //mutant:segment-hidden
+				return f, fmt.Errorf("%w: "+sqldb.Hidden, segment.ErrInvalidConfig,
+					s.table.String()+", "+metaName)
+			}
 		case "base":
 			f.base = mark{r[1], stamp}
 		case "newest":

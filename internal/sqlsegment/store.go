@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -43,6 +44,7 @@ type Store struct {
 	table   table
 	opts    Options
 	log     *slog.Logger
+	check   *wrongserver.Check // nil: it is not known where the server is
 
 	done   context.Context // ends with Close
 	finish context.CancelFunc
@@ -340,14 +342,17 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context) error) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })()
-	err := s.look(ctx)
-	if err == nil {
-		err = f(ctx)
-	}
+	err := s.check.Do(ctx, func(ctx context.Context) error {
+		err := s.look(ctx)
+		if err == nil {
+			err = f(ctx)
+		}
+		return s.explain(err)
+	})
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	return s.explain(err)
+	return err
 }
 
 // missing is the error of a table that is not there.

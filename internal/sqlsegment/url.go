@@ -29,6 +29,7 @@ func Register[D DB](scheme sqldb.Scheme, d Dialect, connect func(sqldb.Server) (
 		if err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
+		s.check = scheme.Check(server, segment.ErrInvalidConfig)
 		if err := s.Look(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -79,6 +79,7 @@ func Opener[D Database](s sqldb.Scheme, d Dialect,
 		if err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
+		c.Life().Guard(s.Check(t.Server, coord.ErrInvalid).Do)
 		return c, nil
 	}
 }

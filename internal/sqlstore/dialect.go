@@ -43,6 +43,8 @@ type Dialect struct {
 	Schema []string // makes the tables and the view
 	Grants []string // the rights that a user needs on them: what follows GRANT, without the user
 	Risks  []sqldb.Risk
+	// Hidden is the condition that rows of the tables may be hidden from this user.
+	Hidden string
 }
 
 // riskRows are the rows of the risks that a server has.
@@ -61,7 +63,7 @@ func (d Dialect) names(prefix string) *strings.Replacer {
 		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots",
 		"{history}", prefix+"history", "{workers}", prefix+"workers", "{prefix}", prefix,
 		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}",
-		d.Number, "{lineage}", d.Lineage,
+		d.Number, "{lineage}", d.Lineage, "{hidden}", strings.ReplaceAll(d.Hidden, "{prefix}", prefix),
 		"{insert}", d.Insert, "{present}", d.Present,
 	)
 }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // Every query returns rows with the same columns. The first one says what a row is.
 const (
 	// moment is what each answer tells of the server: made is its clock, ends the version of
-	// the tables.
-	moment = `SELECT 'm' AS kind, 0 AS worker, {now} AS made, 0 AS version, 0 AS stamp,
+	// the tables, and worker is 1 if rows may be hidden.
+	moment = `SELECT 'm' AS kind, CASE WHEN {hidden} THEN 1 ELSE 0 END AS worker, {now} AS made,
+  0 AS version, 0 AS stamp,
   (SELECT version FROM {history} WHERE namespace = '*') AS ends,
   {number} AS record, {lineage} AS note`
 	namespaceRow = ` UNION ALL SELECT 'n', 0, made, version, stamp, 0, record, lineage
@@ -103,6 +105,9 @@ func (s *store) read(all [][]string, sent time.Time) (*answer, error) {
 		}
 		switch r.kind {
 		case "m":
+			if r.worker == 1 { //mutant:sql-hidden
+				return nil, fmt.Errorf("%w: "+sqldb.Hidden, coord.ErrInvalid, s.prefix+"*")
+			}
 			if a.emptied = r.ends == 0; !a.emptied && r.ends != format {
 				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d",
 					coord.ErrInvalid, s.prefix, r.ends, format)

@@ -109,8 +109,8 @@ func OpenError(path string, err error) error {
 	return fmt.Errorf("state file %q: %w", path, err)
 }
 
-// barrier names the file or folder that keeps this user out, its owner, and the command that helps:
-// the one of an error, or the first folder above it that this user can see.
+// barrier describes the file or directory that denies this user access: its owner, its mode, and
+// the command that helps. It is that of err, or the first directory above it that this user sees.
 func barrier(path string, err error) string {
 	if denied, ok := errors.AsType[*fs.PathError](err); ok {
 		path = denied.Path

@@ -57,6 +57,6 @@ func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, 
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return "", config, o, err
 	}
-	config, err = etcdclient.Config(u)
+	config, err = etcdclient.Config(u, segment.ErrInvalidConfig)
 	return namespace, config, o, err
 }

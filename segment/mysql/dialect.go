@@ -22,6 +22,7 @@ func dialect() sqlsegment.Dialect {
 		// The server does not notice that a client has gone which waits for a lock.
 		Prompt: "SYSDATE(6) <= NOW(6) + INTERVAL $WAIT MICROSECOND",
 		Unsafe: mysqldb.Statements,
+		Hidden: "1 = 0",
 		Key:    "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
 		Types: "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") +
 			" FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",

@@ -53,6 +53,25 @@ func TestURL(t *testing.T) {
 	s.WantErr("a pool as it is", err, segment.ErrInvalidConfig, "postgres.Prepare")
 }
 
+// TestRowSecurity: a user from whom row-level security may hide rows is refused.
+func TestRowSecurity(t *testing.T) {
+	s := start(t)
+	s.Do("CREATE ROLE app LOGIN", "GRANT SELECT, INSERT, UPDATE ON leaf_alloc TO app",
+		"ALTER TABLE leaf_alloc ENABLE ROW LEVEL SECURITY")
+	url := "postgres://app@127.0.0.1:" + s.Port + "/postgres"
+	_, err := segment.Open(s.Within(), url, segment.OpenOptions{})
+	s.WantErr("with row-level security", err, segment.ErrInvalidConfig,
+		"row-level security applies to this user in the tables leaf_alloc")
+	s.Do("ALTER ROLE app BYPASSRLS")
+	st, err := segment.Open(s.Within(), url, segment.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSafety: what makes a take unsafe, or slow, is met, on one server.
 func TestSafety(t *testing.T) {
 	s := start(t, "-c", "fsync=on", "-c", "full_page_writes=on")

@@ -21,6 +21,7 @@ func dialect() sqlsegment.Dialect {
 		Raised: "max_id",
 		Prompt: "1 = 1", // the client has what it has given up cancelled
 		Unsafe: sqldb.Risk{If: "1 = 0"},
+		Hidden: "row_security_active(" + oid + ") OR row_security_active(to_regclass('{meta}'))",
 		Key:    "$ALL || ':' || biz_tag",
 		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE " +
 			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped AND attrelid = " + oid,

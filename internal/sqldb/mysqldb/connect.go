@@ -16,10 +16,13 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // Scheme is that of the URLs.
-var Scheme = sqldb.Scheme{Name: "mysql", Alias: "mariadb", Port: "3306"}
+var Scheme = sqldb.Scheme{
+	Name: "mysql", Alias: "mariadb", Port: "3306", Product: wrongserver.MySQL,
+}
 
 func init() { Scheme.SetPort() }
 
@@ -94,6 +97,11 @@ func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, sqldb.DialTime)
 	defer cancel()
 	c, err := a.Connector.Connect(ctx)
+	if errors.Is(err, mysql.ErrNoTLS) {
+		return nil, &sqldb.Fault{
+			Class: sqldb.Refused, Says: "write the URL without the s for TLS", Err: err,
+		}
+	}
 	_, told := errors.AsType[*mysql.MySQLError](err)
 	_, unread := errors.AsType[*fs.PathError](err) // the file with the password
 	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || unread || failed &&

@@ -12,10 +12,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // Scheme is that of the URLs.
-var Scheme = sqldb.Scheme{Name: "postgres", Alias: "postgresql", Port: "5432", Several: true}
+var Scheme = sqldb.Scheme{
+	Name: "postgres", Alias: "postgresql", Port: "5432", Several: true,
+	Product: wrongserver.PostgreSQL,
+}
 
 func init() { Scheme.SetPort() }
 

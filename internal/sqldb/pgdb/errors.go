@@ -33,6 +33,13 @@ func located(pool *pgxpool.Pool, err error) error {
 	}
 	err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))),
 		err)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42883" &&
+		e.Routine == "ParseFuncOrColumn" {
+		return &sqldb.Fault{
+			Class: sqldb.Refused, Says: "PostgreSQL 12 or later is needed, and this server lacks a function",
+			Err: err,
+		}
+	}
 	if s := pool.Stat(); errors.Is(err, context.DeadlineExceeded) &&
 		s.AcquiredConns()+s.IdleConns() == 0 {
 		return asked(at, fmt.Errorf("%w: there is no connection yet", err))
