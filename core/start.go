@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -103,12 +104,29 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 	return g, s, nil
 }
 
-// start leases all worker IDs and waits until their windows are open.
+// maxStarts is how many stripes acquire a worker ID at the same time. A slow back end answers 64
+// calls before they time out, but perhaps none of 1,024.
+const maxStarts = 64
+
+// start leases all worker IDs and waits until their windows are open. After one stripe has failed,
+// no further stripe tries.
 func (g *Generator) start(ctx context.Context) error {
 	errs := make([]error, len(g.stripes))
+	places := make(chan struct{}, maxStarts)
+	var failed atomic.Pointer[error]
 	var all sync.WaitGroup
 	for i, st := range g.stripes {
-		all.Go(func() { errs[i] = st.keeper.Start(ctx) })
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			if first := failed.Load(); first != nil {
+				errs[i] = *first
+				return
+			}
+			if errs[i] = st.keeper.Start(ctx); errs[i] != nil {
+				failed.Store(&errs[i])
+			}
+		})
 	}
 	all.Wait()
 	err := startError(errs)

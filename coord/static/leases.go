@@ -54,14 +54,21 @@ func (l *leases) use(share coord.Range) {
 // lockPath is the path of the file whose lock says that a worker ID is held.
 func lockPath(state string, id int) string { return state + "." + strconv.Itoa(id) + ".lock" }
 
+// here reports whether a worker ID is held in this process.
+func (l *leases) here(id int) bool {
+	held.Lock()
+	defer held.Unlock()
+	_, here := held.by[worker{l.namespace, id}]
+	return here
+}
+
 // holder names who holds a worker ID; empty: nobody.
 func (l *leases) holder(id int) (string, error) {
 	held.Lock()
-	_, here := held.by[worker{l.namespace, id}]
 	path := l.path
 	held.Unlock()
 	switch {
-	case here:
+	case l.here(id):
 		return fmt.Sprintf("worker ID %d of namespace %q is held in this process already (process %d); "+
 			"use one generator for both, or give one another worker ID", id, l.namespace, os.Getpid()), nil
 	case path == "":
@@ -96,8 +103,8 @@ func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 		}
 	}
 	for id, mark := range d.Marks {
-		if mark.Token == "" {
-			continue // it is retired
+		if mark.Token == "" || l.here(id) {
+			continue // it is retired, or held in this process
 		}
 		who, err := l.holder(id)
 		if err != nil {

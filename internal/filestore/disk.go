@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -46,7 +47,9 @@ func (s *Store) load(foreign bool) (*State, error) {
 		if err != nil {
 			return nil, failed(s.path, err)
 		}
-		if d, err = decode(b); err != nil {
+		if s.state != nil && !foreign && bytes.Equal(b, s.stored) {
+			d = s.state.copied()
+		} else if d, err = decode(b); err != nil {
 			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s "+
 				"%[2]s.old): a new one is made then, and nothing is granted before the windows are over that "+
 				"it may have had", coord.ErrInvalid, s.path, err)
@@ -88,7 +91,7 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 		return nil
 	}
 	temp := s.path + ".tmp"
-	s.unsure = true
+	s.unsure, s.state = true, nil
 	for _, step := range []func() error{
 		func() error { return s.disk.write(temp, s.path, b) },
 		current,
@@ -103,12 +106,12 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 			return failed(s.path, err)
 		}
 	}
-	s.unsure = false
+	s.unsure, s.stored, s.state = false, b, d
 	return nil
 }
 
-// write makes a new file whose content is on the disk when it returns nil. Whoever may use the old
-// file may use the new one, and the first one is for whom the folder is for.
+// write makes a new file whose content is on the disk when it returns nil. It has the owner and the
+// mode of the old file; the first one has those that its directory gives.
 func (k disk) write(path, old string, b []byte) error {
 	_ = os.Remove(path) // what a crash has left
 	like, err := os.Stat(old)

@@ -236,6 +236,11 @@ func TestHungDisk(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines, and then %d", before, n)
 	}
+	s.mu.Lock()
+	if len(s.queue) > 0 {
+		t.Errorf("%d calls wait that were given up", len(s.queue))
+	}
+	s.mu.Unlock()
 	close(answers)
 	s.turn <- struct{}{} // until the write has ended
 	s.disk = realDisk()

@@ -37,17 +37,13 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, errNoFile
 	}
 	survey := func(to access) (*protocol.Survey, error) {
-		return with(ctx, s, to, func(d *State, save func() error) (*protocol.Survey, error) {
-			made := to != look && !d.Meta.There()
-			if made {
+		return with(ctx, s, to, func(d *State) (sv *protocol.Survey, made bool, _ error) {
+			if made = to != look && !d.Meta.There(); made {
 				d.Number++
 				d.Meta = d.Meta.Next(ask.New(s.Time()), d.Number)
-				if err := save(); err != nil {
-					return nil, err
-				}
 			}
-			return s.survey(d, ask, made), nil
-		})
+			return s.survey(d, ask, made), made, nil
+		}, nil)
 	}
 	v, err := survey(look)
 	if err == nil && !v.Meta.There() && ask.New != nil {
@@ -95,19 +91,19 @@ func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey
 
 // Look implements [protocol.Session].
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.View, error) {
-		return d.view(worker), nil
-	})
+	return with(ctx, s, look, func(d *State) (*protocol.View, bool, error) {
+		return d.view(worker), false, nil
+	}, nil)
 }
 
 // Probe implements [protocol.Session].
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	return with(ctx, s, look, func(d *State, _ func() error) (probes []protocol.Probe, _ error) {
+	return with(ctx, s, look, func(d *State) (probes []protocol.Probe, _ bool, _ error) {
 		for _, id := range workers {
 			probes = append(probes, protocol.Probe{Slot: d.Slots[id]})
 		}
-		return probes, nil
-	})
+		return probes, false, nil
+	}, nil)
 }
 
 // Commit implements [protocol.Session].
@@ -116,32 +112,34 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 	if c.Meta != nil {
 		to = adopt // an operator who raises the floor takes over a file that came from another machine
 	}
-	return with(ctx, s, to, func(d *State, save func() error) (protocol.Outcome, error) {
-		id := c.Worker()
+	id := c.Worker()
+	applied := false
+	return with(ctx, s, to, func(d *State) (out protocol.Outcome, done bool, _ error) {
 		now := d.view(id)
-		out := protocol.Outcome{Position: now.Position, Now: now}
+		out = protocol.Outcome{Position: now.Position, Now: now}
 		switch {
 		case !now.Meta.Same(c.Before.Meta), c.Unused && len(d.Slots)+len(d.Marks) > 0,
 			c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && d.worker(c.Token) >= 0:
-			return out, nil
+			return out, false, nil
 		case !now.Slot.Same(c.Before.Slot), now.Owned != c.Before.Owned:
 			out.Conflict = protocol.ConflictSlot
-			return out, nil
+			return out, false, nil
 		case c.Owner == protocol.OwnerTaken:
 			if err := s.o.Leases.Take(s.life, id); err != nil {
-				return out, err
+				return out, false, err
 			}
 		}
+		applied = true
 		d.apply(c, s.o.Leases.Now()+s.ttl.Microseconds())
-		err := save()
-		//mutant:static-failed
-		if c.Owner == protocol.OwnerFreed || c.Owner == protocol.OwnerTaken && err != nil {
-			s.o.Leases.Free(id)
-		}
 		return protocol.Outcome{
 			Position: protocol.Position{Number: d.Number, Wrote: true}, Done: true,
 			Now: d.view(id),
-		}, err
+		}, true, nil
+	}, func(err error) {
+		//mutant:static-failed
+		if applied && (c.Owner == protocol.OwnerFreed || c.Owner == protocol.OwnerTaken && err != nil) {
+			s.o.Leases.Free(id)
+		}
 	})
 }
 
@@ -160,7 +158,7 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if s.o.Path == "" && slots {
 		return nil, errNoFile
 	}
-	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.Listing, error) {
+	return with(ctx, s, look, func(d *State) (*protocol.Listing, bool, error) {
 		l := &protocol.Listing{
 			Position: protocol.Position{Number: d.Number}, Meta: d.Meta,
 			Owned: slices.Sorted(maps.Keys(d.Marks)),
@@ -168,8 +166,8 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		for _, id := range slices.Sorted(maps.Keys(d.Slots)) {
 			l.Slots = append(l.Slots, d.Slots[id].Record)
 		}
-		return l, nil
-	})
+		return l, false, nil
+	}, nil)
 }
 
 // Watch implements [protocol.Session]. It looks at the file now and then.

@@ -3,6 +3,7 @@ package filestore
 import (
 	"bytes"
 	"errors"
+	"maps"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/statefile"
@@ -41,6 +42,13 @@ func newState(namespace string) *State {
 		Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{},
 		Marks: map[int]Mark{},
 	}
+}
+
+// copied returns a copy that can be changed.
+func (d *State) copied() *State {
+	c := *d
+	c.Slots, c.Marks = maps.Clone(d.Slots), maps.Clone(d.Marks)
+	return &c
 }
 
 // decode reads the content of a file. Its checksum tells that it is what was written.

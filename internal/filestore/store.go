@@ -1,10 +1,12 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,10 +53,15 @@ type Store struct {
 
 	held atomic.Pointer[filelock.HeldError] // who has the lock that is waited for; nil: nobody
 
-	// turn is held by whoever uses the file, and what follows: a hung disk stops one goroutine.
+	mu    sync.Mutex
+	queue []*op // calls that wait
+
+	// turn is held by the goroutine of serve, which uses the fields below. A hung disk stops only it.
 	turn   chan struct{}
 	path   string // without symbolic links; empty: not looked at yet
 	unsure bool   // the last write failed: what the file says may not be on the disk
+	stored []byte // the content that was written last
+	state  *State // decoded from stored; nil: the file must be decoded
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -80,37 +87,112 @@ const (
 	adopt                // as change, by an operator also if it came from another machine
 )
 
-// with calls f with what is stored; save stores what f has made of it. It returns when ctx ends.
-// What is under way then goes on, and the next call waits for its end.
+// op is what one call does with the file.
+type op struct {
+	ctx     context.Context //nolint:containedctx // of the caller, who waits until it ends
+	to      access
+	foreign bool
+	run     func(d *State) (changed bool) // in memory
+	stored  func(err error)               // called with the result of the write; may be nil
+	err     error
+	done    chan struct{} // closed when err is set
+}
+
+// with has f read the state, or change it, and returns once the change is stored. Stored, unless
+// nil, receives the result of the write while the file is still locked. With also returns when ctx
+// ends: f may run later then, or have run, and other calls wait for its end.
+//
+// Calls that wait at the same time share one read and one write of the file.
 func with[T any](ctx context.Context, s *session, to access,
-	f func(d *State, save func() error) (T, error),
+	f func(d *State) (value T, changed bool, err error), stored func(err error),
 ) (T, error) {
+	var value T
+	var err error
+	o := &op{
+		ctx: ctx, to: to, foreign: s.token == "" && to != change, stored: stored,
+		done: make(chan struct{}),
+	}
+	o.run = func(d *State) (changed bool) {
+		value, changed, err = f(d)
+		return changed && err == nil
+	}
+	s.mu.Lock()
+	s.queue = append(s.queue, o)
 	select {
 	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return *new(T), s.timeoutError(ctx)
+		go s.serve()
+	default:
 	}
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	s.held.Store(nil)
-	go func() {
-		defer func() { <-s.turn }() //mutant:file-hung
-		var a answer
-		a.err = s.use(ctx, to, s.token == "" && to != change,
-			func(d *State, save func() error) (err error) {
-				a.value, err = f(d, save)
-				return err
-			})
-		answers <- a
-	}()
+	s.mu.Unlock()
 	select {
-	case a := <-answers:
-		return a.value, a.err
+	case <-o.done:
+		return value, cmp.Or(o.err, err)
 	case <-ctx.Done():
+		s.mu.Lock()
+		s.queue = slices.DeleteFunc(s.queue, func(waiting *op) bool { return waiting == o })
+		s.mu.Unlock()
 		return *new(T), s.timeoutError(ctx)
+	}
+}
+
+// serve runs waiting calls until the queue is empty. The first one decides which kind is next.
+func (s *Store) serve() {
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			<-s.turn //mutant:file-hung
+			s.mu.Unlock()
+			return
+		}
+		var batch, rest []*op
+		for _, o := range s.queue {
+			if first := s.queue[0]; o.to == first.to && o.foreign == first.foreign {
+				batch = append(batch, o)
+			} else {
+				rest = append(rest, o)
+			}
+		}
+		s.queue = rest
+		s.mu.Unlock()
+		s.serveAll(batch)
+	}
+}
+
+// serveAll runs calls of one kind with one read and at most one write. If that fails, each of them
+// fails, because what it has read may not be stored.
+func (s *Store) serveAll(batch []*op) {
+	s.held.Store(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var waiting atomic.Int64
+	waiting.Store(int64(len(batch)))
+	for _, o := range batch {
+		defer context.AfterFunc(o.ctx, func() {
+			if waiting.Add(-1) == 0 {
+				cancel()
+			}
+		})()
+	}
+	err := s.use(ctx, batch[0].to, batch[0].foreign, func(d *State, save func() error) (err error) {
+		changed := false
+		for _, o := range batch {
+			if o.ctx.Err() == nil {
+				changed = o.run(d) || changed
+			}
+		}
+		if changed {
+			err = save()
+		}
+		for _, o := range batch { // before another process can use the file
+			if o.stored != nil {
+				o.stored(err)
+			}
+		}
+		return err
+	})
+	for _, o := range batch {
+		o.err = err
+		close(o.done)
 	}
 }
 

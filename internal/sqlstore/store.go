@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -185,11 +186,17 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	return out, nil
 }
 
-// Leases implements [protocol.Session].
+// askedAtOnce is of how many holders the records are read for an error message.
+const askedAtOnce = 32
+
+// Leases implements [protocol.Session]: of those that end first, as the survey has told.
 func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []protocol.Lease) {
-	ids := make([]int, len(holders))
-	for i, h := range holders {
-		ids[i] = h.Worker
+	holders = slices.SortedStableFunc(slices.Values(holders), func(a, b protocol.Holder) int {
+		return cmp.Compare(endOf(a), endOf(b))
+	})
+	var ids []int
+	for _, h := range holders[:min(len(holders), askedAtOnce)] {
+		ids = append(ids, h.Worker)
 	}
 	a, err := s.some(ctx, ids)
 	if err != nil {
@@ -205,6 +212,12 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 		}
 	}
 	return out
+}
+
+// endOf is when the lease of a holder ends, in microseconds since 1970.
+func endOf(h protocol.Holder) int64 {
+	ends, _ := h.Lease.(int64)
+	return ends
 }
 
 // List implements [protocol.Session].

@@ -206,7 +206,9 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 			if r.note == "" {
 				sv.Retired++
 			} else {
-				sv.Holders = append(sv.Holders, protocol.Holder{Worker: r.worker, Changed: r.version})
+				sv.Holders = append(sv.Holders, protocol.Holder{
+					Worker: r.worker, Changed: r.version, Lease: r.ends,
+				})
 			}
 		}
 	}

@@ -46,6 +46,8 @@ type Options struct {
 	OwnBounds bool
 	// Elects makes a single server elect a leader, as several do.
 	Elects bool
+	// Heap is the memory of the server. Empty: 256m.
+	Heap string
 	// Lines are added to the configuration.
 	Lines []string
 }
@@ -106,7 +108,8 @@ func newServer(tb testing.TB, id, port int, o Options, option string) *Server {
 	}
 	s.Server = proctest.NewServer(func() *exec.Cmd {
 		cmd := exec.Command("java", option,
-			"-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+			"-Xms32m", "-Xmx"+cmp.Or(o.Heap, "256m"), "-XX:+UseSerialGC",
+			"-XX:TieredStopAtLevel=1", "-Xshare:auto",
 			"-Djava.net.preferIPv4Stack=true",
 			"-Dzookeeper.forceSync=yes", "-Dzookeeper.jmx.log4j.disable=true",
 			"-Dlog4j.configuration=file:log4j.properties", "-cp", classPath, mainClass, "zoo.cfg")
