@@ -220,6 +220,9 @@ func TestWrongServer(t *testing.T) {
 		go func() { _ = server.Serve(l) }()
 		t.Cleanup(server.Stop)
 		w.check("etcd://ADDRESS/x", false, "etcd", found, l.Addr().String())
+		if found != "kine" { // which lists segments
+			w.check("etcd://ADDRESS/x", true, "etcd", found, l.Addr().String())
+		}
 	}
 }
 
