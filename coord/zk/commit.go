@@ -47,6 +47,10 @@ func (s *session) Commit(ctx context.Context,
 	if _, ok := failed.request.(*client.CreateRequest); ok && is(err, client.ErrNoNode) {
 		return out, damaged(failed.guard, errMissing)
 	}
+	made := c.registration.made.Load()
+	if made != nil && failed.path == made.path { //mutant:zk-deleted
+		c.registration.made.Store(nil) // somebody has deleted it
+	}
 	if failed.path == c.nodes.slot(c.worker) || failed.path == c.nodes.owner(c.worker) {
 		out.Conflict = protocol.ConflictSlot
 	}
@@ -78,6 +82,9 @@ func (c *commit) plan(ctx context.Context) error {
 	}
 	// After the slot: if that has changed, this has, too.
 	c.own([]byte(worker))
+	if err := c.showGrant(ctx); err != nil {
+		return err
+	}
 	c.noteIdentity([]byte(worker))
 	return c.forgetIdentity(ctx)
 }

@@ -58,26 +58,27 @@
 //	meta                  layout, floor, and the last loss of writes
 //	slots/0000000007      the window of worker ID 7 and who has it; for ever
 //	owners/0000000007     there while the holder's session lives, or for ever if 7 is retired
+//	holders/TOKEN-NNNN    whose session it is, as text; ephemeral and sequential
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
 //	identities/IDENTITY   the worker ID that an identity had last, until another identity has it
-//	clock                 empty, written before anything is read; its version is the ticket
+//	clock                 empty, written before anything is read
 //
-// Earlier versions of this driver kept children of meta and of slots. They are not read, and
-// programs of such a version refuse what this one has written.
+// The session of an acquisition registers among the holders once. The number at the end of its
+// node's name is the ticket: a thousand processes that start together begin their search at a
+// thousand different worker IDs. The worker ID itself is no such number, because numbers only grow
+// and worker IDs are few; so the owner node decides who has one.
 //
 // # Round trips
 //
-// An acquisition connects; writes the clock, and reads meta, the token, the names of the
-// owners and the identity; reads some 30 free slots; and makes one transaction: meta and the
+// An acquisition connects; writes the clock, registers, and reads meta, the token, the names of
+// the owners and the identity; reads some 30 free slots; and makes one transaction: meta and the
 // slot are as they were read, and there is no owner and no such token. That makes four round
 // trips, and one more if holders are asked for a sign of life, if another identity had the
 // worker ID, or if somebody else has taken the same slot at the same moment. The first
 // acquisition in a namespace makes its nodes. A renewal is one round trip, and so is a release.
 //
 // What is read after a write in the same session is at least as new as the write; reads
-// alone may be old. The write's answer has the time on the leader's clock, and the version of
-// the clock, the ticket: a thousand processes that start together begin with it at a thousand
-// different worker IDs.
+// alone may be old. The write's answer has the time on the leader's clock.
 //
 // # Lost and slow answers
 //

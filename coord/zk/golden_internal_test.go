@@ -27,6 +27,7 @@ func TestGolden(t *testing.T) {
 		{n.slot(s.Worker), slot},
 		{n.owners(), ""},
 		{n.owner(s.Worker), ""},
+		{n.holders(), ""},
 		{n.tokens(), ""},
 		{n.token(s.Token), pointer},
 		{n.identities(), ""},

@@ -83,7 +83,7 @@ type link struct {
 	net.Conn
 	answerTime time.Duration
 	login      []byte // the packet that shows credentials; empty: there are none
-	greeted    bool   // the length of the first answer was read; only the client's reader uses it
+	reads      int    // of the first answer; only the client's reader uses it
 	of         *session
 }
 
@@ -103,21 +103,30 @@ func (l *link) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		return nil
 	}
-	if !l.greeted {
+	if l.reads == 0 {
 		t = lifetime.Now().Add(l.answerTime)
 	}
 	return l.Conn.SetReadDeadline(t)
 }
 
-// Read reads, first of all the length of the first answer, as the client does.
-func (l *link) Read(b []byte) (int, error) {
-	if l.greeted {
+// Read reads, first of all the length of the first answer and then that answer, as the client does.
+// The answer begins with the version of the protocol, and has the timeout and the ID of the session
+// next; a session that has expired has none.
+func (l *link) Read(b []byte) (n int, err error) {
+	switch l.reads++; l.reads {
+	case 1:
+		n, err = io.ReadFull(l.Conn, b[:4])
+		if err == nil && binary.BigEndian.Uint32(b) > longestGreeting {
+			return 0, errForeign
+		}
+	case 2:
+		n, err = io.ReadFull(l.Conn, b)
+		if err == nil && n >= 16 && binary.BigEndian.Uint64(b[8:]) != 0 {
+			timeout := time.Duration(binary.BigEndian.Uint32(b[4:])) * time.Millisecond
+			l.of.greeted(int64(binary.BigEndian.Uint64(b[8:])), timeout)
+		}
+	default:
 		return l.Conn.Read(b)
-	}
-	l.greeted = true
-	n, err := io.ReadFull(l.Conn, b[:4])
-	if err == nil && binary.BigEndian.Uint32(b) > longestGreeting {
-		return 0, errForeign
 	}
 	return n, err
 }

@@ -26,12 +26,13 @@ func newFolder(chroot, namespace string) folder {
 func (f folder) meta() string { return f.space + "/meta" }
 
 // clock is written before anything is read: what is read after it is at least as new,
-// the time of the write is a reading of the leader's clock, and its version a ticket.
+// the time of the write is a reading of the leader's clock, and its version only grows.
 func (f folder) clock() string { return f.space + "/clock" }
 
-// slots, owners, tokens and identities are folders.
+// slots, owners, holders, tokens and identities are folders.
 func (f folder) slots() string      { return f.space + "/slots" }
 func (f folder) owners() string     { return f.space + "/owners" }
+func (f folder) holders() string    { return f.space + "/holders" }
 func (f folder) tokens() string     { return f.space + "/tokens" }
 func (f folder) identities() string { return f.space + "/identities" }
 

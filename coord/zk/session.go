@@ -38,8 +38,8 @@ const (
 	sendRoom = 64 << 10
 	// answerRoom is how long an answer may be besides the names of worker IDs.
 	answerRoom = 128 << 10
-	// nameRoom is how long an answer may be for each worker ID.
-	nameRoom = 16
+	// nameRoom is how long an answer may be for each worker ID: the name of its holder's node.
+	nameRoom = 64
 	// farewellTime is how long the servers have to answer that a session is ended.
 	farewellTime = 500 * time.Millisecond
 )
@@ -71,9 +71,10 @@ type session struct {
 
 	id atomic.Int64 // 0: not yet
 	// is called when the clock's write was sent
-	clockSent atomic.Pointer[func()]
-	idle      atomic.Bool // its last call was given up
-	held      atomic.Bool // it has held a worker ID
+	clockSent    atomic.Pointer[func()]
+	idle         atomic.Bool // its last call was given up
+	held         atomic.Bool // it has held a worker ID
+	registration registration
 	// as the last survey has read it; nil: it has not
 	identity atomic.Pointer[protocol.Entry[protocol.Pointer]]
 }
@@ -127,18 +128,12 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	return l, nil
 }
 
-// Printf implements the client's Logger. The client tells nobody else why there is no
-// connection, and for how long a server has made a session.
+// Printf implements the client's Logger. The client tells nobody else why there is no connection.
 func (s *session) Printf(format string, args ...any) {
 	s.opts.Logger.Debug(fmt.Sprintf(format, args...), "of", "zookeeper client")
 	for _, a := range args {
-		switch a := a.(type) {
-		case int32:
-			if id, ok := args[0].(int64); ok && strings.HasPrefix(format, "authenticated:") {
-				s.greeted(id, time.Duration(a)*time.Millisecond)
-			}
-		case error:
-			s.failed(a, strings.HasPrefix(format, "authentication failed:"))
+		if err, ok := a.(error); ok {
+			s.failed(err, strings.HasPrefix(format, "authentication failed:"))
 		}
 	}
 }
@@ -170,8 +165,8 @@ func unanswered(server net.Addr, err error) error {
 		"seen before; or %s", server, drivers.Question("a ZooKeeper", false))
 }
 
-// greeted is called when there is a session, before the client sends anything in it. A server
-// that makes the session shorter or longer than asked changes the TTL: that is no lease that
+// greeted is called when a server has made a session, before the client sends anything in it. A
+// server that makes the session shorter or longer than asked changes the TTL: that is no lease that
 // anybody configured. An operator has none.
 func (s *session) greeted(id int64, timeout time.Duration) {
 	s.mu.Lock()

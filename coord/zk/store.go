@@ -25,7 +25,7 @@ type store struct {
 	opts     Options
 	acl      []client.ACL
 	life     *lifetime.Life // of the coordinator
-	ticket   atomic.Int64   // the last, see fetch
+	looks    atomic.Int64   // how often the clock was written, see fetch
 	forsaken atomic.Int32   // how many sessions nobody uses
 }
 
@@ -112,9 +112,9 @@ func (st *store) closed(c *client.Conn) error {
 // number tells how often the clock was written. Its version has 32 bits and begins again
 // after that: the number is the one with these bits that is nearest to the last one.
 func (st *store) number(version int32) int64 {
-	last := max(st.ticket.Load(), 1<<32) // the first may have any bits, and none is below 0
+	last := max(st.looks.Load(), 1<<32) // the first may have any bits, and none is below 0
 	n := last + int64(version-int32(last))
-	st.ticket.Store(n)
+	st.looks.Store(n)
 	return n
 }
 
@@ -180,7 +180,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.Token == "" {
 		reads = append(reads, names(n.slots(), &slots))
 	} else {
-		reads = append(reads, record(s.store, n.token(ask.Token), &token))
+		reads = append(reads, record(s.store, n.token(ask.Token), &token), s.register(ask.Token))
 	}
 	if ask.Identity != "" {
 		reads = append(reads, record(s.store, n.identity(ask.Identity), &identity))
@@ -189,7 +189,9 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	sv.Ticket = sv.Number
+	if made := s.registration.made.Load(); made != nil {
+		sv.Ticket = made.ticket
+	}
 	owned, bad := workersOf(n.owners(), owners)
 	if len(bad) > 0 {
 		return nil, bad[0]
@@ -244,7 +246,9 @@ func (s *session) makeNamespace(ctx context.Context,
 	}
 	n := s.nodes
 	ops := []op{s.create(n.space, nil, 0)}
-	for _, at := range []string{n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+	for _, at := range []string{
+		n.clock(), n.slots(), n.owners(), n.holders(), n.tokens(), n.identities(),
+	} {
 		ops = append(ops, s.create(at, nil, 0))
 	}
 	_, err = s.write(ctx, append(ops, s.create(n.meta(), []byte(value), 0)))
