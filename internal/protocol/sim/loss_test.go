@@ -128,7 +128,8 @@ func (w *world) lose(which which, first *process) {
 	w.witnessed(witness, deleted)
 }
 
-// held reports whether the server has a lease that was renewed before a time, by its holder's clock.
+// held reports whether the server has a lease that was renewed before a time, by its holder's
+// clock.
 func (w *world) held(before time.Time) bool {
 	for id, o := range w.server.State().Owners {
 		if o.Token != "" && w.slot(id).Renewed <= before.Add(w.skew).UnixMicro() {

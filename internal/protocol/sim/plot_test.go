@@ -97,9 +97,9 @@ func (w *world) ahead(a *actor) {
 	}
 }
 
-// loseWith ends all processes but one, that of an actor among them, and then the back end goes back:
-// another actor can have what this one held. The process that lives is the first that comes after the
-// loss, if it can be, and raises the floor alone.
+// loseWith ends all processes but one, that of an actor among them, and then the back end goes
+// back: another actor can have what this one held. The process that lives is the first that comes
+// after the loss, if it can be, and raises the floor alone.
 func (w *world) loseWith(a *actor, lives *process) {
 	w.note(fmt.Sprintf("dies: %d, and all but process %d", a.id, lives.id))
 	id := a.g.WorkerID
