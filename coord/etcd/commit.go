@@ -160,7 +160,8 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 		put(k.meta(), *change.Meta)
 	}
 	if change.NoteLineage {
-		ops = append(ops, clientv3.OpPut(k.cluster(), c.cluster()))
+		//mutant:etcd-lineage
+		ops = append(ops, clientv3.OpPut(k.cluster(), change.Before.Lineage))
 	}
 	identities, identityErr := c.identities()
 	return append(ops, identities...), errors.Join(err, identityErr)

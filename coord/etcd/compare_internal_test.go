@@ -11,6 +11,44 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
+// TestCommit_NotesTheLineageItRestsOn: what is noted in the namespace is the cluster whose answer a
+// change was decided by, whichever has answered since. So who comes next notices that it is another
+// one.
+func TestCommit_NotesTheLineageItRestsOn(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	c, err := New(server.Client(t), "orders", Options{})
+	c = drivertest.Closing(t, c, err)
+	ctx := drivertest.Within(t)
+	if err := c.Init(ctx, space); err != nil {
+		t.Fatal(err)
+	}
+	st := &store{client: c.client, keys: keyspace(root + "orders/"), life: c.Life()}
+	s, err := st.Open("", 15*time.Second, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Survey(ctx, protocol.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := before.Meta.Record
+	next.Floor = 7
+	old := before.Position
+	old.Lineage = "a cluster before"
+	out, err := s.Commit(ctx, protocol.Change{
+		Before: &protocol.View{Position: old, Meta: before.Meta}, Meta: &next, NoteLineage: true,
+	})
+	if err != nil || !out.Done {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	after, err := s.Survey(ctx, protocol.Ask{})
+	if err != nil || after.Origin != old.Lineage || after.Lineage == after.Origin {
+		safetytest.Unless(t, err).Errorf("after a change that rests on %q, %q is noted, %v", old.Lineage,
+			after.Origin, err)
+	}
+}
+
 // TestRevisionThatComesAgain: after a loss, the namespace's record has the revision that it
 // had before it, with another value: a floor. Nothing is granted on the strength of
 // what was read before.

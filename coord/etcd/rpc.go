@@ -47,9 +47,6 @@ func (r *reply) position(wrote bool) protocol.Position {
 // clusterName is what is stored of a cluster's ID.
 func clusterName(id uint64) string { return strconv.FormatUint(id, 16) }
 
-// cluster is the name of the cluster that has answered last.
-func (st *store) cluster() string { return clusterName(st.known.Load()) }
-
 // transact does then if what is compared holds, and orElse otherwise, in one atomic step.
 // It may be sent more than once: whoever writes compares what the first one changes.
 // Reading twice does no harm, so a broken connection is given another chance then.
@@ -75,7 +72,6 @@ func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then,
 		return nil, fmt.Errorf("etcd has answered %d operations of a transaction with %d",
 			len(resp.Responses), len(ops))
 	}
-	st.known.Store(resp.Header.GetClusterId())
 	out := &reply{header: resp.Header, done: resp.Succeeded, repeated: sent > 1}
 	for i, op := range ops {
 		if op.IsGet() {

@@ -9,7 +9,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -27,7 +26,6 @@ type store struct {
 	keys      keyspace
 	life      *lifetime.Life // of the coordinator
 	reconnect etcdclient.Reconnect
-	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 	log       *slog.Logger
 }
 

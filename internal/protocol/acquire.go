@@ -374,8 +374,10 @@ func (a *acquisition) take(ctx context.Context, candidates []Candidate) (*View, 
 	for _, cand := range candidates {
 		slot := cand.Granted(sv.Meta.Record, req, a.clock())
 		change := Change{
-			Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
-			Slot:   &slot, Owner: OwnerTaken, Token: req.Token, NoteLineage: sv.Origin == "",
+			Before: &View{
+				Position: sv.Position, Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses,
+			},
+			Slot: &slot, Owner: OwnerTaken, Token: req.Token, NoteLineage: sv.Origin == "",
 		}
 		out, unsound, err := a.commit(ctx, a.s, change, nil)
 		damage := a.refused.damage(change, out, sv.Last)

@@ -230,7 +230,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 			return sv, nil
 		}
 	}
-	sv.losses = c.detector.observe(at, a, now)
+	sv.losses = c.detector.observe(at, a, now) //mutant:observed-before
 	if sv.Made && sv.Meta.Record.Loss.Nonce == "" {
 		c.announce(sv.Others, ask.Token == "")
 	}

@@ -16,7 +16,8 @@ func (s *store) tallied() tally {
 }
 
 // undone returns how many writes are missing in an answer that has counted them, to a request
-// that was made after a tally, and has made so many itself.
+// that was made after a tally, and has made so many itself. An answer with another loss on record
+// counts only if no other has come since its request was made: it may be of before that loss.
 func (s *store) undone(before tally, a *answer, wrote int64) int64 {
 	if !a.meta.There() {
 		return 0
@@ -24,7 +25,9 @@ func (s *store) undone(before tally, a *answer, wrote int64) int64 {
 	now := tally{a.meta.Record.Nonce + a.meta.Record.Loss.Nonce, a.writes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tally.since != now.since || s.tally.writes < now.writes {
+	if s.tally.since == now.since {
+		s.tally.writes = max(s.tally.writes, now.writes)
+	} else if s.tally == before { //mutant:sql-tally-late
 		s.tally = now
 	}
 	if before.since != now.since {

@@ -120,7 +120,7 @@ func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(i
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "sim",
 		Lease:  coord.LeaseConfig{TTL: ttl, Horizon: horizon},
-		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: skewBound,
+		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: w.skew,
 		ServerClock: w.server.Clock != nil, Outlives: !w.server.Strict, Forgets: w.server.Strict,
 		Clock: c, Logger: slog.New(log), Random: random,
 	})
@@ -240,7 +240,7 @@ func (a *actor) until(now int64) int64 {
 
 // noteLong counts a window that is longer than any that is not declared.
 func (a *actor) noteLong(g coord.Grant) {
-	if g.NotAfter > a.tick()+(maxHorizon+skewBound).Milliseconds()/tickLength.Milliseconds() {
+	if g.NotAfter > a.tick()+(maxHorizon+a.w.skew).Milliseconds()/tickLength.Milliseconds() {
 		a.w.Long++
 	}
 }

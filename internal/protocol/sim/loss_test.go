@@ -62,11 +62,11 @@ func (w *world) lose(which which, first *process) {
 		w.server.Delete()
 	} else {
 		b := w.kept[[...]int{w.rng.IntN(len(w.kept)), len(w.kept) - 1, 0}[which]]
-		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*skewBound {
+		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*w.skew {
 			survivor = nil // newcomers would not know that their lease is old
 		}
-		if b.restore(); !w.held() {
-			survivor = nil // nor is there any lease
+		if b.restore(); !w.held(b.at) {
+			survivor = nil // nor is there any lease that tells them
 		}
 	}
 	w.mu.Lock()
@@ -128,10 +128,11 @@ func (w *world) lose(which which, first *process) {
 	w.witnessed(witness, deleted)
 }
 
-// held reports whether the server has a lease.
-func (w *world) held() bool {
-	for _, o := range w.server.State().Owners {
-		if o.Token != "" {
+// held reports whether the server has a lease that was renewed before a time, by its holder's
+// clock.
+func (w *world) held(before time.Time) bool {
+	for id, o := range w.server.State().Owners {
+		if o.Token != "" && w.slot(id).Renewed <= before.Add(w.skew).UnixMicro() {
 			return true
 		}
 	}
@@ -232,7 +233,7 @@ func (w *world) witnessed(p *process, deleted bool) {
 		}
 	}
 	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown &&
-		p.observe().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
+		p.observe().history == w.history && !(w.server.Strict && off.Abs() > w.skew) {
 		safetytest.Of(w.tb).Errorf("process %d has seen write %d and does not notice that it is lost",
 			p.id, saw)
 	}

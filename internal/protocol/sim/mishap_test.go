@@ -88,9 +88,9 @@ func (w *world) retire() {
 // setClock sets the clock of a process. Where the back end has a clock, it may be wrong by
 // any amount. Else clocks have to be right, up to the bound between any two of them.
 func (w *world) setClock() {
-	p, off := w.procs[w.rng.IntN(len(w.procs))], skewBound/2
+	p, off := w.procs[w.rng.IntN(len(w.procs))], w.skew/2
 	if w.server.Clock != nil && p != w.procs[0] { // of which one is right
-		off = []time.Duration{skewBound, 2 * skewBound, time.Hour}[w.rng.IntN(3)]
+		off = []time.Duration{w.skew, 2 * w.skew, time.Hour}[w.rng.IntN(3)]
 	}
 	p.clock.set(time.Duration(w.rng.Int64N(int64(2*off))) - off)
 	w.note(fmt.Sprint("clock of process ", p.id))

@@ -62,7 +62,7 @@ func (w *world) begin() {
 // delay begins a plot in which requests or answers are late.
 func (w *world) delay() {
 	a, other := w.someone(), w.someone()
-	if w.plot = w.lateRequest(a); w.rng.IntN(2) == 0 {
+	if w.plot = w.lateRequest(a, other); w.rng.IntN(2) == 0 {
 		w.plot = w.lateAnswer(a, other)
 	}
 }
@@ -97,14 +97,19 @@ func (w *world) ahead(a *actor) {
 	}
 }
 
-// loseWith ends the process of an actor, and then the back end goes back: somebody else can have
-// what the actor held. The process is the first that comes after the loss, if it can be.
-func (w *world) loseWith(a *actor, first *process) {
-	w.note(fmt.Sprint("dies: ", a.id))
+// loseWith ends all processes but one, that of an actor among them, and then the back end goes
+// back: another actor can have what this one held. The process that lives is the first that comes
+// after the loss, if it can be, and raises the floor alone.
+func (w *world) loseWith(a *actor, lives *process) {
+	w.note(fmt.Sprintf("dies: %d, and all but process %d", a.id, lives.id))
 	id := a.g.WorkerID
-	a.p.end(a.p.coordinator())
-	w.wait()
-	w.lose(newestBackup, first)
+	for _, p := range w.procs {
+		if p != lives {
+			p.end(p.coordinator())
+			w.wait()
+		}
+	}
+	w.lose(newestBackup, lives)
 	w.expire(id)
 }
 
@@ -114,12 +119,24 @@ func (w *world) spent(a *actor) bool { return w.renewedSince(a) && a.last >= a.g
 
 // lateRequest: a holder has renewed by a request that took long. By its answer the holder's process
 // tells the time when it renews again, and that is lost. Somebody else has the worker ID then.
-func (w *world) lateRequest(a *actor) plot {
+func (w *world) lateRequest(a, witness *actor) plot {
+	for witness.p == a.p {
+		witness = w.someone()
+	}
 	return plot{
-		{do: func() { w.ahead(a); w.slows(a, false) }},
+		{
+			when: func() bool { return a.g.Token != "" && w.holds(a) },
+			do: func() {
+				w.mu.Lock() // the answers to others of the process would tell the time better
+				w.cut = func(b *actor) bool { return b.p == a.p && b != a }
+				w.mu.Unlock()
+				w.ahead(a)
+				w.slows(a, false)
+			},
+		},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
 		{when: func() bool { return !w.isSlow(a) && w.renewedSince(a) }, do: w.keep},
-		{when: func() bool { return w.spent(a) }, do: func() { w.loseWith(a, nil) }},
+		{when: func() bool { return w.spent(a) }, do: func() { w.loseWith(a, witness.p) }},
 		{do: w.rejoin},
 	}
 }
@@ -127,8 +144,14 @@ func (w *world) lateRequest(a *actor) plot {
 // lateAnswer: the answer to a request of an actor is still under way when its process deals with
 // the loss of what another holder was granted. Somebody else has the worker ID then.
 func (w *world) lateAnswer(a, other *actor) plot {
+	for other.p == a.p {
+		other = w.someone()
+	}
 	return plot{
-		{do: func() { w.ahead(other); w.slows(a, true) }},
+		{
+			when: func() bool { return other.g.Token != "" && w.holds(other) },
+			do:   func() { w.ahead(other); w.slows(a, true) },
+		},
 		{when: func() bool { return w.isSlow(a) }, do: w.keep},
 		{
 			when: func() bool { return w.isSlow(a) && w.spent(other) },
@@ -159,7 +182,7 @@ func (w *world) lostGrant(a *actor) plot {
 // lostAgain: a backup holds the record of an older loss, of which a process has not heard, and
 // clocks are as far apart as they may be.
 func (w *world) lostAgain(p *process) plot {
-	off := skewBound / 2
+	off := w.skew / 2
 	return plot{
 		{do: func() {
 			for _, other := range w.procs {

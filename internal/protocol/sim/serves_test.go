@@ -35,7 +35,7 @@ func (w *world) serves() {
 		a.patient.Store(false)
 	}
 	began := time.Now()
-	soon := max(w.longest, maxHorizon) + skewBound + ttl
+	soon := max(w.longest, maxHorizon) + w.skew + ttl
 	if base := protocol.Time(space.Scale.Micro(w.server.Meta().Base)); base.After(began) {
 		soon += base.Sub(began)
 	}
@@ -43,7 +43,7 @@ func (w *world) serves() {
 		limit := soon
 		if w.server.Strict { // a floor has an allowance for the request that has raised it
 			floor := protocol.Time(space.Scale.Micro(w.server.Meta().Floor))
-			limit = max(limit, floor.Sub(began)+skewBound+ttl)
+			limit = max(limit, floor.Sub(began)+w.skew+ttl)
 		}
 		switch {
 		case time.Since(began) <= limit:
@@ -76,7 +76,7 @@ func (w *world) all() bool {
 			serving[a.g.WorkerID] = serving[a.g.WorkerID] || p.from < now && now <= p.to
 		}
 	}
-	farthest := space.Scale.Tick(time.Now().Add(max(w.longest, maxHorizon) + 4*skewBound).UnixMicro())
+	farthest := space.Scale.Tick(time.Now().Add(max(w.longest, maxHorizon) + 4*w.skew).UnixMicro())
 	for id := range w.share {
 		if slot := w.slot(id); !serving[id] && !slot.Retired && slot.NotAfter < farthest {
 			// else a wrong clock has taken it out of use
@@ -93,7 +93,7 @@ func (w *world) refused(a *actor, err error) {
 	if !ok || meta.Base >= meta.Floor {
 		return
 	}
-	explained := max(w.longest, maxHorizon) + 6*skewBound
+	explained := max(w.longest, maxHorizon) + 6*w.skew
 	if w.server.Strict {
 		explained += protocol.LongestAllowance
 	}

@@ -91,6 +91,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			w.server.Blind = kind == 1 && w.rng.IntN(2) == 0
 		}
 		w.lossy = seed%2 == 0
+		w.skew = []time.Duration{2 * time.Second, 400 * time.Millisecond}[w.rng.IntN(2)]
 		w.share = 2 + w.rng.IntN(workers-1)
 		w.declare(seed)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -109,8 +110,8 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			}
 		}
 		lossAt := w.rng.IntN(steps)
-		if w.server.Clock != nil && w.rng.IntN(3) == 0 { // the loss is that of a plot
-			lossAt = steps
+		if w.server.Clock != nil && w.rng.IntN(2) == 0 { // a plot may lose something before
+			lossAt = steps/2 + lossAt/2
 			w.delay()
 		}
 		for i := range steps {

@@ -27,7 +27,6 @@ const (
 	ttl        = 6 * time.Second
 	horizon    = 10 * time.Second
 	maxHorizon = 10 * time.Second
-	skewBound  = 2 * time.Second
 	tickLength = 10 * time.Millisecond
 )
 
@@ -58,6 +57,7 @@ type world struct {
 	cut    func(*actor) bool // whose calls are not passed on; nil: nobody's
 	plot   plot              // mishaps to come
 	waited int               // steps, for the next of them
+	skew   time.Duration     // how far clocks may be apart
 	share  int               // how many worker IDs are granted
 	// longest is the horizon that the namespace is declared with, which is longer than
 	// maxHorizon; 0: none.
@@ -222,7 +222,7 @@ func (w *world) holdBack(p *parcel) bool {
 		return false
 	case p.from == w.slow && p.answer == w.slowAnswers:
 		w.slow = nil
-		held = ttl - time.Second // its lease stands
+		held = 2 * ttl / 3 // its lease stands
 	case w.rng.IntN(24) > 0:
 		return false
 	}

@@ -121,6 +121,24 @@ func listed(r *rig) {
 	}
 }
 
+// clocked: a survey tells the back end's clock if there is one, and the session knows from then on
+// what it says.
+func clocked(r *rig) {
+	s := r.open("a")
+	last := protocol.Span{}
+	for range 3 {
+		reading, now := s.find().Server, s.Time()
+		switch {
+		case reading == (protocol.Span{}) && now == reading && last == reading: // there is none
+		case reading.Low == 0, reading.High < reading.Low, reading.Low < last.Low, now.Low < reading.Low,
+			now.High < reading.High, now.High < now.Low:
+			safetytest.Of(r).Errorf("after %v the back end's clock said %v, and the session says %v", last,
+				reading, now)
+		}
+		last = reading
+	}
+}
+
 func numbered(r *rig) {
 	s := r.open("a")
 	last := s.find().Position

@@ -61,6 +61,7 @@ func Cases() []Case {
 		{"a survey that writes nothing", peeked},
 		{"a listing", listed},
 		{"numbers grow", numbered},
+		{"a clock", clocked},
 		{"a change of a record that was changed", stale},
 		{"a grant of a slot that was changed", staleSlot},
 		{"a token has one worker ID", oneToken},
