@@ -162,12 +162,12 @@ func redisTLS(t *testing.T, files *certtest.Set) ([]use, func()) {
 func sentinelTLS(t *testing.T, files *certtest.Set) ([]use, func()) {
 	r := redistest.StartReplicated(t, redisFiles(files))
 	primary, replica := r.Primary.Reloader(t), r.Replica.Reloader(t)
-	return []use{{url: "rediss-sentinel://" + r.Sentinel + "/" + redistest.MasterName +
-			"?namespace=ns&"}}, func() {
-			primary()
-			replica()
-			r.RestartSentinel(t)
-		}
+	url := "rediss-sentinel://" + r.Sentinel + "/" + redistest.MasterName + "?namespace=ns&"
+	return []use{{url: url}}, func() {
+		primary()
+		replica()
+		r.RestartSentinel(t)
+	}
 }
 
 func clusterTLS(t *testing.T, files *certtest.Set) ([]use, func()) {
