@@ -143,10 +143,29 @@ func (r *Rotation[P]) replace() {
 		r.pause = Now().Add(MaxAge/12 + rand.N(MaxAge/12))
 		return
 	}
+	r.succeed(next)
+}
+
+// succeed puts a pool in the place of the current one, which is closed after the calls that use it.
+// The caller holds mu.
+func (r *Rotation[P]) succeed(next *member[P]) {
 	old := r.current
 	r.current = next
 	old.retired = true
 	old.closeUnused()
+}
+
+// Rest closes the connections after the calls that use them, unless the pool is another's. The next
+// call opens one.
+func (r *Rotation[P]) Rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil || r.life.Err() != nil || r.current.pool.Connections() == 0 {
+		return
+	}
+	if pool, err := r.open(); err == nil {
+		r.succeed(&member[P]{pool: pool})
+	}
 }
 
 // successor opens a pool with a connection.

@@ -107,6 +107,13 @@ type FreeWatcher interface {
 	WatchFree(ctx context.Context, share coord.Range) bool
 }
 
+// Rester is implemented by stores that keep connections of which a server has few.
+type Rester interface {
+	// Rest closes the connections after the calls that use them. The next call opens one. Rest does
+	// not block. The coordinator calls it after each call that leaves it without a worker ID.
+	Rest()
+}
+
 // Checker is implemented by sessions that can tell whether their servers belong together.
 type Checker interface {
 	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the

@@ -68,13 +68,32 @@ func (c *Coordinator) reopen(t *tenant) error {
 	return nil
 }
 
-// leave ends the use of a tenant by a call.
+// leave ends the use of a tenant by a call. A coordinator that holds nothing keeps no connections.
 func (c *Coordinator) leave(t *tenant) {
+	if r, ok := c.store.(Rester); c.left(t) && ok { //mutant:rest
+		r.Rest()
+	}
+}
+
+// left is leave without its last step, and reports whether that is due: no call of a tenant is under
+// way, and none holds a worker ID.
+func (c *Coordinator) left(t *tenant) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.users--; t.users > 0 {
-		return
+	t.users--
+	if t.users == 0 {
+		c.idles(t)
 	}
+	for _, other := range c.tenants {
+		if other.users > 0 || other.view != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// idles ends the session of a tenant that no call uses, now or after a while. The caller holds mu.
+func (c *Coordinator) idles(t *tenant) {
 	if c.tenants[t.token] != t {
 		t.session.End() // another call may have opened it since
 		return

@@ -20,6 +20,8 @@ type DB interface {
 	Transact(ctx context.Context, write bool, statements []Statement) ([][]string, error)
 	// Class says what an error of Transact means.
 	Class(err error) sqldb.Class
+	// Rest closes connections of its own, see [protocol.Rester].
+	Rest()
 	// Number reads what Dialect.Number returns.
 	Number(s string) (int64, error)
 }

@@ -23,6 +23,7 @@ type scripted struct{ rows [][]string }
 func (s scripted) Transact(ctx context.Context, _ bool, _ []Statement) ([][]string, error) {
 	return s.rows, ctx.Err()
 }
+func (scripted) Rest()                          {}
 func (scripted) Class(error) sqldb.Class        { return sqldb.Unknown }
 func (scripted) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 

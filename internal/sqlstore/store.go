@@ -105,6 +105,9 @@ func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, erro
 	return &session{s, protocol.NewTimed(), ttl}, nil
 }
 
+// Rest implements [protocol.Rester].
+func (s *store) Rest() { s.db.Rest() }
+
 // stmt is a statement about the namespace, which is its first argument.
 func (s *store) stmt(sql string, args ...any) Statement {
 	return Statement{SQL: s.names.Replace(sql), Args: append([]any{s.namespace}, args...)}

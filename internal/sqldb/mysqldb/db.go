@@ -221,6 +221,9 @@ func (d *DB) located(err error) error {
 // Place is where the database is; none: that is not known.
 func (d *DB) Place() []string { return slices.Clone(d.place) }
 
+// Rest closes the connections after the calls that use them, if the pool was made here.
+func (d *DB) Rest() { d.pools.Rest() }
+
 // Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
 	d.pools.Close()

@@ -211,6 +211,9 @@ func (d *DB) Place() []string {
 		c.RuntimeParams["options"])
 }
 
+// Rest closes the connections after the calls that use them, if the pool was made here.
+func (d *DB) Rest() { d.pools.Rest() }
+
 // Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
 	d.pools.Close()
