@@ -12,14 +12,16 @@ import (
 // longestCall bounds a call whose context has no deadline.
 const longestCall = MaxHorizon
 
-// call makes a call that ends with ctx, and has all the time that ctx gives it. The
+// call makes a call of a client that ends with ctx, and has all the time that ctx gives it. The
 // client looks at a context's deadline, but not at its being cancelled while it waits
 // for an answer; so it waits aside.
 //
 // There it has as long again: an answer that comes late finds its connection, which the
 // next call uses, where the client would cut it. A server that takes three seconds for
 // everything takes six for what is said on a new connection.
-func (s *store) call(ctx context.Context, keys []string, request []byte) ([]any, error) {
+func (s *store) call(ctx context.Context,
+	do func(context.Context, goredis.UniversalClient) ([]any, error),
+) ([]any, error) {
 	type result struct {
 		reply []any
 		err   error
@@ -40,7 +42,7 @@ func (s *store) call(ctx context.Context, keys []string, request []byte) ([]any,
 		defer leave()
 		defer cancel()
 		defer ended()
-		r, err := run(aside, client.UniversalClient, keys, request)
+		r, err := do(aside, client.UniversalClient)
 		done <- result{r, err}
 	}()
 	select {

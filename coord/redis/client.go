@@ -120,5 +120,10 @@ func (s setup) where(namespace string) (at, place string) {
 	return strings.Join(s.addrs, ", "), s.kind.place(s.addrs, "", s.db, namespace)
 }
 
+// isSingle reports whether the client is for one server.
+func (s setup) isSingle() bool {
+	return s.kind.scheme == single.scheme && !slices.Contains(s.addrs, viaSentinel)
+}
+
 // viaSentinel is what the client library has for an address where Sentinel is asked.
 const viaSentinel = "FailoverClient"

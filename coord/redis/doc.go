@@ -29,6 +29,8 @@
 //	namespace             required
 //	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
 //	skew                  how far apart clocks may be, 1s
+//	durable               require: the server keeps what it confirms, see Options.Durable; of a
+//	                      single server
 //	ca                    certificates in PEM form that sign the servers'; the system's
 //	cert, key             the client's certificate and its key
 //	password_file         a file with the password, in place of one in the URL
@@ -121,6 +123,16 @@
 // that is as long as MaxHorizon, and they are without IDs for about as long as Redis
 // was away, the renewal interval and the skew bound: some seconds. Shorter horizons
 // wait for longer.
+//
+// # A durable server
+//
+// A single server with appendonly yes and appendfsync always has all confirmed writes when it
+// restarts. With [Options.Durable] a restart is no loss: holders go on, and the history counts
+// as the same if the process has received nothing as a replica since it began. An old file may
+// have been put back, which only a holder can notice. So grants begin above all windows that
+// were open when the server started, at most [MaxHorizon] and the skew bound later. All that the
+// section above says of other losses holds. The server's settings are checked with each
+// acquisition; appendfsync only if the user may read it (+config|get).
 //
 // # A new history that is no loss
 //

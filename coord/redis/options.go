@@ -42,6 +42,10 @@ type Options struct {
 	// apart the clocks of servers that succeed each other may be. 0: 1 s. It is less
 	// than MaxHorizon, and the same for all who use a namespace.
 	SkewBound time.Duration
+	// Durable says that the server keeps what it has confirmed when it restarts: a single server with
+	// appendonly yes and appendfsync always. A restart with its file is no loss then. All who use a
+	// namespace say so, or none does. A server with other settings is refused, if CONFIG may be read.
+	Durable bool
 	// Clock is compared with the server's. Nil: the system's. Give the same clock to the
 	// generator.
 	Clock clock.Clock
@@ -52,8 +56,11 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings(opts).Resolve(MaxHorizon, DefaultSkewBound)
-	return Options(common), cmp.Or(err, checkTTL(opts.Lease.TTL))
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
+	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
+	return opts, cmp.Or(err, checkTTL(opts.Lease.TTL))
 }
 
 // checkTTL refuses what Redis would round. 0 is left to the caller.
@@ -81,6 +88,10 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
+	if opts.Durable && !set.isSingle() {
+		return nil, fmt.Errorf("%w: Durable is true; it is for one server, not for a Cluster or Sentinel",
+			coord.ErrInvalid)
+	}
 	at, place := set.where(namespace)
 	s := &store{namespace: namespace, key: keyOf(namespace), prefix: leasesOf(namespace), at: at}
 	s.clients = lifetime.Keep(connections{client, s.key})
@@ -98,7 +109,7 @@ func begin(s *store, place string, opts Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log = opts.Logger
+	s.log, s.durable = opts.Logger, opts.Durable
 	p, err := protocol.New(s, protocol.Settings{
 		Driver: "redis", Title: "Redis", Namespace: s.namespace, Place: place, Lease: opts.Lease,
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,

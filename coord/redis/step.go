@@ -29,6 +29,8 @@ type request struct {
 	Token  string   `json:"token,omitempty"`  // whose worker ID is read
 	Prefix string   `json:"prefix,omitempty"` // of the keys of leases, with Token
 	Info   bool     `json:"info,omitempty"`   // what the server says of itself is read
+	// Durable says that the server keeps what it has confirmed when it restarts.
+	Durable bool `json:"durable,omitempty"`
 
 	worker int // whose lease is read and written; noWorker: none
 }
@@ -85,12 +87,15 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 		keys = append(keys, s.prefix+strconv.Itoa(r.worker))
 	}
 	r.Prefix = s.prefix
+	r.Durable = s.durable
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
 	sent := lifetime.Now()
-	reply, err := s.call(ctx, keys, text)
+	reply, err := s.call(ctx, func(ctx context.Context, c goredis.UniversalClient) ([]any, error) {
+		return run(ctx, c, keys, text)
+	})
 	if err != nil {
 		return nil, s.explain(err)
 	}

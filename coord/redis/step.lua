@@ -36,8 +36,8 @@ local function received()
   return string.match(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:(%d+)')
 end
 
--- same reports whether a history with a new name is that of which the namespace has the old name.
--- The process is the same, and has not followed another server since: doc.go says why.
+-- same reports whether a history with a new name is that of which the namespace has the old name:
+-- the process has not followed another server since it had received some bytes. doc.go says why.
 local function same(bytes)
   return string.find(replication, 'master_replid2:0+%s')
     and string.find(replication, 'second_repl_offset:%-1%s')
@@ -53,6 +53,8 @@ local lineage = process .. '-' .. history
 if origin and string.sub(origin, 1, #process) == process and (last == history or same(bytes)) then
   lineage = origin
 end
+-- A durable server that has followed no other one has its data from its own disk.
+if origin and req.durable and same('0') then lineage = origin end --mutant:redis-durable
 
 -- Leases ----------------------------------------------------------------------------------------
 
@@ -149,5 +151,6 @@ end
 return {
   refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key),
   leads(req.token), held(lease) and 1 or 0, redis.call('HMGET', key, unpack(req.get)), matching,
-  req.info and server .. replication .. redis.call('INFO', 'memory') or '',
+  req.info and server .. replication .. redis.call('INFO', 'memory')
+    .. redis.call('INFO', 'persistence') or '',
 }

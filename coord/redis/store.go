@@ -22,6 +22,7 @@ type store struct {
 	namespace string
 	at        string // where the client connects to
 	secure    bool   // made with a URL that asks for TLS
+	durable   bool   // a restart loses nothing
 	log       *slog.Logger
 	life      context.Context //nolint:containedctx // for calls that outlast theirs
 	warned    atomic.Bool     // of the server's settings

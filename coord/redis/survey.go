@@ -1,10 +1,14 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
@@ -40,6 +44,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return sv, nil
 	}
 	sv.Origin, sv.Slots = a.origin, int(a.fields-declared)
+	if s.durable && sv.Slots > 0 {
+		sv.Restarted = a.restarted()
+	}
 	if id, err := strconv.Atoi(a.values[identityPrefix+ask.Identity]); err == nil &&
 		ask.Identity != "" {
 		sv.Last = id
@@ -65,7 +72,7 @@ func (s *session) found(ctx context.Context, r request,
 		if a, err = s.do(ctx, r); err != nil {
 			return nil, meta, false, err
 		}
-		if err = s.checkServer(a); err != nil {
+		if err = cmp.Or(s.checkServer(a), s.checkDurable(ctx, a)); err != nil {
 			return nil, meta, false, err
 		}
 		made = a.Wrote
@@ -114,6 +121,43 @@ func (s *store) checkServer(a *answer) error {
 	}
 	if warning != "" && !s.warned.Swap(true) {
 		s.log.Warn(warning, "namespace", s.namespace)
+	}
+	return nil
+}
+
+// restarted returns by when the server had started, by its own clock, in microseconds since
+// 1970; 0: it does not say. It tells whole seconds.
+func (a *answer) restarted() int64 {
+	up, err := strconv.ParseInt(a.says("uptime_in_seconds"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return a.now - max(up-1, 0)*time.Second.Microseconds()
+}
+
+// checkDurable refuses a server that may lose confirmed writes when it restarts, if it was declared
+// durable. A user who may not read CONFIG has declared it without a check of appendfsync.
+func (s *store) checkDurable(ctx context.Context, a *answer) error {
+	if !s.durable || a.info == "" {
+		return nil
+	}
+	if a.says("aof_enabled") != "1" {
+		return fmt.Errorf("%w: durable is required and the Redis server has appendonly no; set it to "+
+			"yes", coord.ErrInvalid)
+	}
+	read := func(ctx context.Context, c goredis.UniversalClient) ([]any, error) {
+		settings, err := c.ConfigGet(ctx, "appendfsync").Result()
+		return []any{settings["appendfsync"]}, err
+	}
+	reply, err := s.call(ctx, read)
+	switch {
+	case err != nil && (goredis.HasErrorPrefix(err, "NOPERM") || goredis.HasErrorPrefix(err, "ERR")):
+		return nil //nolint:nilerr // it may not be read
+	case err != nil:
+		return s.explain(err)
+	case reply[0] != "always" && reply[0] != "": //mutant:redis-appendfsync
+		return fmt.Errorf("%w: durable is required and the Redis server has appendfsync %v; set it to "+
+			"always", coord.ErrInvalid, reply[0])
 	}
 	return nil
 }

@@ -32,7 +32,9 @@ type kind struct {
 }
 
 var (
-	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil}
+	single = kind{
+		"redis", "6379", "user:password@host:6379/0?namespace=orders", []string{"durable"},
+	}
 	sentinel = kind{
 		"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders",
 		[]string{
@@ -210,6 +212,10 @@ func (t *target) parseOptions(u *driver.URL) (err error) {
 	if t.options.SkewBound, err = u.Duration("skew", "1s"); err != nil {
 		return err
 	}
+	if v := u.Option("durable"); u.Has("durable") && v != "require" {
+		return fmt.Errorf("option durable is %q; it is require, or left out", v)
+	}
+	t.options.Durable = u.Has("durable")
 	_, err = t.options.resolve()
 	return err
 }

@@ -355,14 +355,24 @@ func (a *acquisition) probe(ctx context.Context, free []int) (usable []Candidate
 	return usable, nil
 }
 
+// floored is the namespace with the floor of a grant: also above what a back end that has restarted
+// may have forgotten, see Survey.Restarted.
+func (a *acquisition) floored() Meta {
+	meta := a.sv.Meta.Record
+	if at := a.sv.Restarted; at != 0 { //mutant:restarted
+		meta.Floor = max(meta.Floor, min(meta.WindowLimit(at, a.limits()), meta.LastTick-1))
+	}
+	return meta
+}
+
 // unusable is [Candidate.Unusable] by the survey, and late is [Candidate.Late].
 func (a *acquisition) unusable(cand Candidate) error {
-	meta := a.sv.Meta.Record
+	meta := a.floored()
 	return cand.Unusable(meta, a.req, meta.WindowLimit(a.clock(), a.limits()))
 }
 
 func (a *acquisition) opensLater(cand Candidate) int64 {
-	return cand.OpensLater(a.sv.Meta.Record.Floor, a.req.OpenBy)
+	return cand.OpensLater(a.floored().Floor, a.req.OpenBy)
 }
 
 // take grants the first of the candidates that is still free, each in one atomic step. It
@@ -372,7 +382,7 @@ func (a *acquisition) take(ctx context.Context, candidates []Candidate) (*View, 
 	a.used = true
 	req.Until = a.clamped(a.s, sv.Meta.Record, req.Until)
 	for _, cand := range candidates {
-		slot := cand.Granted(sv.Meta.Record, req, a.clock())
+		slot := cand.Granted(a.floored(), req, a.clock())
 		change := Change{
 			Before: &View{
 				Position: sv.Position, Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses,

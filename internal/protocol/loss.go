@@ -250,10 +250,10 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	}
 	if log := c.log.With("namespace", c.set.Namespace, "reason", m.lost, "until",
 		next.floorEnds()); settled {
-		log.Warn(c.set.Title + " had lost writes; the floor was raised for that already")
+		log.Warn(c.set.Title + " may have lost writes; the floor was raised for that already")
 	} else {
-		log.Error(c.set.Title + " has lost writes; nothing is granted until the windows that may be " +
-			"lost with them are over")
+		log.Error(c.set.Title + " may have lost writes; nothing is granted until the windows that " +
+			"may be lost with them are over")
 	}
 	return nil
 }

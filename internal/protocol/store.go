@@ -233,7 +233,11 @@ type Survey struct {
 	// Slots is above 0 if there is any slot or owner mark. It counts for operators only.
 	Slots  int
 	Worker int // what the token holds already: where it leads to; -1: nothing
-	Last   int // what the identity had last, also outside of the share; -1: nothing
+	// Restarted is by when a back end had started that may have come back with an old copy of its
+	// data unnoticed, by its own clock, in microseconds since 1970: grants begin above all windows
+	// that can have been open then. 0: there is no need for that.
+	Restarted int64
+	Last      int // what the identity had last, also outside of the share; -1: nothing
 	// LastSlot is the slot of Last, where the store has read it: that saves a Probe.
 	LastSlot Entry[Slot]
 	// Owned are the worker IDs of the share that have an owner mark, in ascending order:

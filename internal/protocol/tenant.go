@@ -75,8 +75,8 @@ func (c *Coordinator) leave(t *tenant) {
 	}
 }
 
-// left is leave without its last step, and reports whether that is due: no call of a tenant is under
-// way, and none holds a worker ID.
+// left is leave without its last step, and reports whether that is due: no call of a tenant is
+// under way, and none holds a worker ID.
 func (c *Coordinator) left(t *tenant) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
