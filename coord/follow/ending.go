@@ -26,7 +26,8 @@ type Ending struct {
 // EndOf returns how far the namespace of c has come. It must have the layout of s, and c must be a
 // [coord.Admin].
 //
-// If worker IDs are held, the error is a [*HeldError]. Other errors wrap
+// If worker IDs are held, the error is a [*HeldError], unless the namespace is closed: their windows
+// do not grow any more, and count as those of the others do. Other errors wrap
 // [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the namespace
 // is followed, as one without slots, which is probably not the one that was meant. EndOf only
 // reads, blocks for as long as the back end needs, and may be called while generators run.
@@ -44,6 +45,11 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 		return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
 	}
 	info, err := admin.Inspect(ctx)
+	if err == nil && info.Closed { // no window grows after that
+		if slots, err = admin.List(ctx); err != nil {
+			return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
+		}
+	}
 	switch {
 	case err != nil:
 		return Ending{}, fmt.Errorf("its floor cannot be read: %w", err)
@@ -65,7 +71,7 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	held := &HeldError{}
 	for _, slot := range slots {
 		switch {
-		case slot.State == coord.SlotHeld:
+		case slot.State == coord.SlotHeld && !info.Closed: //mutant:follow-closed
 			held.Slots = append(held.Slots, slot)
 		case slot.State == coord.SlotRetired:
 			end.Retired = append(end.Retired, slot.WorkerID)

@@ -38,6 +38,23 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestEndOf_SlotsOfAClosedNamespaceAreReadAfterIt: a window that grew before the namespace was
+// closed counts.
+func TestEndOf_SlotsOfAClosedNamespaceAreReadAfterIt(t *testing.T) {
+	prev := existing().add(0, coord.SlotHeld, 500)
+	prev.before = func(call string, _ int) error {
+		if call == "Inspect" { // between the list and that, others have renewed and closed it
+			prev.slots[0].NotAfter, prev.slots[0].Until = 900, prev.micro(901)
+			prev.floor = prev.space.LastTick
+		}
+		return nil
+	}
+	if end, err := follow.EndOf(t.Context(), prev, followSpace()); err != nil ||
+		!end.Until.Equal(prev.micro(901)) {
+		t.Errorf("EndOf: %+v, %v; want the end of tick 900", end, err)
+	}
+}
+
 // TestFollowFloor: what the old back end has forgotten lies below its floor, and after
 // it was closed only the new namespace knows of it.
 func TestFollowFloor(t *testing.T) {
@@ -211,8 +228,8 @@ func TestFollowSeesReturn(t *testing.T) {
 		retired int
 	}{
 		"held": {change: func(l *ledger) {
-			l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2
-		}},
+			l.slots[0].State, l.slots[0].NotAfter, l.slots[0].Until = coord.SlotHeld, 900, l.micro(901)
+		}, floor: 901},
 		"released": {change: func(l *ledger) { l.slots[0].Generation = 2 }, floor: 501},
 		"extended": {change: func(l *ledger) {
 			l.slots[0].NotAfter++

@@ -27,11 +27,12 @@ const usualHorizon = 2 * time.Minute
 // rights or URL away first, and the data only when none of them can come back.
 //
 // All generators of prev must have stopped, and those of next start only after Namespace has
-// returned nil. Errors wrap [coord.ErrInvalid] if they do not; while worker IDs of prev are
-// held, it is a [*HeldError]. If the layouts differ, the error wraps [coord.ErrLayoutMismatch].
-// Where prev was declared with a longer [coord.Space.MaxHorizon] than next has, it wraps
-// [coord.ErrInvalid] until the last window of prev is as near as next's own reach, because next
-// would not wait for longer ones if it lost its floor. Any other error is that of a back end.
+// returned nil. Errors wrap [coord.ErrInvalid] if they do not; while worker IDs of prev are held
+// and it is not closed yet, it is a [*HeldError]. If the layouts differ, the error wraps
+// [coord.ErrLayoutMismatch]. Where prev was declared with a longer [coord.Space.MaxHorizon] than
+// next has, it wraps [coord.ErrInvalid] until the last window of prev is as near as next's own
+// reach, because next would not wait for longer ones if it lost its floor. Any other error is
+// that of a back end.
 //
 // Calling Namespace again with both is safe, and finishes what was begun. It blocks for as long
 // as the back ends need.

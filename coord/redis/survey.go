@@ -152,7 +152,7 @@ func (s *store) checkDurable(ctx context.Context, a *answer) error {
 	reply, err := s.call(ctx, read)
 	switch {
 	case err != nil && (goredis.HasErrorPrefix(err, "NOPERM") || goredis.HasErrorPrefix(err, "ERR")):
-		return nil //nolint:nilerr // it may not be read
+		return nil // it may not be read
 	case err != nil:
 		return s.explain(err)
 	case reply[0] != "always" && reply[0] != "": //mutant:redis-appendfsync
