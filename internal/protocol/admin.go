@@ -224,7 +224,7 @@ func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing
 	l, err := s.List(ctx, slots)
 	//mutant:listed
 	if err == nil && l.Number != 0 { // else it may be older than what was seen before
-		c.detector.observe(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s, l.Position))
+		c.observe(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s, l.Position))
 	}
 	return l, err
 }

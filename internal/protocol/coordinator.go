@@ -230,7 +230,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 			return sv, nil
 		}
 	}
-	sv.losses = c.detector.observe(at, a, now) //mutant:observed-before
+	sv.losses = c.observe(at, a, now) //mutant:observed-before
 	if sv.Made && sv.Meta.Record.Loss.Nonce == "" {
 		c.announce(sv.Others, ask.Token == "")
 	}
@@ -301,6 +301,23 @@ func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	return ask
 }
 
+// observe takes note of an answer, see detector. If it proves a loss, the connections may lead to
+// several servers: from then on all calls use new ones.
+func (c *Coordinator) observe(at observation, a answer, now int64) (losses int64) {
+	losses = c.detector.observe(at, a, now)
+	if at.lost == "" && c.detector.observation().lost != "" {
+		c.rest() //mutant:rest-after-a-loss
+	}
+	return losses
+}
+
+// rest has the store close its connections, if it does that.
+func (c *Coordinator) rest() {
+	if r, ok := c.store.(Rester); ok {
+		r.Rest()
+	}
+}
+
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.
 func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string,
@@ -324,7 +341,7 @@ func (c *Coordinator) note(at observation, v, mine *View, now int64) {
 	if mine != nil && mine.losses == at.losses {
 		a.mine, a.slot = &mine.Slot, &v.Slot
 	}
-	v.losses = c.detector.observe(at, a, now)
+	v.losses = c.observe(at, a, now)
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows; mine is as in
@@ -338,7 +355,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change,
 		return out, false, err
 	}
 	now := c.seen(s, out.Position)
-	c.detector.observe(at, answer{Position: out.Position}, now)
+	c.observe(at, answer{Position: out.Position}, now)
 	if out.Now != nil {
 		c.note(at, out.Now, mine, now)
 	}

@@ -107,10 +107,12 @@ type FreeWatcher interface {
 	WatchFree(ctx context.Context, share coord.Range) bool
 }
 
-// Rester is implemented by stores that keep connections of which a server has few.
+// Rester is implemented by stores that keep connections of which a server has few, or that may lead
+// to several servers.
 type Rester interface {
 	// Rest closes the connections after the calls that use them. The next call opens one. Rest does
-	// not block. The coordinator calls it after each call that leaves it without a worker ID.
+	// not block. The coordinator calls it after each call that leaves it without a worker ID, and when
+	// a loss was noticed.
 	Rest()
 }
 

@@ -70,8 +70,8 @@ func (c *Coordinator) reopen(t *tenant) error {
 
 // leave ends the use of a tenant by a call. A coordinator that holds nothing keeps no connections.
 func (c *Coordinator) leave(t *tenant) {
-	if r, ok := c.store.(Rester); c.left(t) && ok { //mutant:rest
-		r.Rest()
+	if c.left(t) {
+		c.rest() //mutant:rest
 	}
 }
 
