@@ -127,13 +127,3 @@ func TestRaces(t *testing.T) {
 			" SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = "+number+"; END IF; END IF")
 	}
 }
-
-// TestResting: a process without a worker ID keeps no connection.
-func TestResting(t *testing.T) {
-	t.Parallel()
-	s := mysqltest.Start(t)
-	d := database(t, s, "")
-	d.Do("CREATE USER ann IDENTIFIED BY 'pw'", "GRANT ALL ON unalike.* TO ann")
-	sqltest.Resting(d, "mysql://ann:pw@"+s.Addr()+"/unalike?",
-		"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'ann'")
-}

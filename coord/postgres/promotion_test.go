@@ -23,7 +23,8 @@ func TestCoordinator_PromotionIsOneLoss(t *testing.T) {
 	p := proxytest.Start(t, "127.0.0.1:"+s.Port)
 	var log bytes.Buffer
 	c, err := coord.Open(t.Context(), "postgres://postgres@"+p.Addr+
-		"/postgres?namespace=ns&accept=fsync", coord.OpenOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		"/postgres?namespace=ns&accept=fsync",
+		coord.OpenOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	c = drivertest.Closing(t, c, err)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	calls := func(each func()) {

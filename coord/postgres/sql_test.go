@@ -149,11 +149,3 @@ func TestSettings(t *testing.T) {
 		})
 	}
 }
-
-// TestResting: a process without a worker ID keeps no connection.
-func TestResting(t *testing.T) {
-	t.Parallel()
-	s := pgtest.Start(t)
-	sqltest.Resting(database(t, s, ""), s.URL()+"?accept=fsync&",
-		"SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'unalike'")
-}

@@ -60,13 +60,12 @@ type Settings struct {
 	// an old copy of its data: what the leases say has to be believed only after a holder has
 	// shown a sign of life. The owner marks tell when that was, or [Session.Leases].
 	Outlives bool
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	// Clock is this machine's. Its witness is the machine's uptime if it is the system's. Any other
+	// clock may run at its own rate, and has a witness if it has a method Uptime() time.Duration.
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// Random returns a random number from 0 to limit - 1. Nil: that of math/rand.
 	Random func(limit int64) int64
-	// Uptime returns how long the machine has been up, as a witness of Clock. Nil: that of the
-	// machine if Clock is the system's; any other clock may run at its own rate.
-	Uptime func() time.Duration
 	// CheckTTL refuses a TTL that the back end cannot keep. Nil: it keeps all.
 	CheckTTL func(time.Duration) error
 }
@@ -109,10 +108,11 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		watches:  map[coord.Grant]*watched{},
 		silence:  silence{},
 	}
-	if s.Uptime == nil && (s.Clock == clock.System() || s.Clock == clock.Coarse()) {
-		s.Uptime = lifetime.Uptime
+	if own, ok := s.Clock.(interface{ Uptime() time.Duration }); ok {
+		c.witness.uptime = own.Uptime
+	} else if s.Clock == clock.System() || s.Clock == clock.Coarse() {
+		c.witness.uptime = lifetime.Uptime
 	}
-	c.witness.uptime = s.Uptime
 	c.witness.bound = s.SkewBound
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do

@@ -4,40 +4,29 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
 // machine is a generator on a machine whose clock and uptime a test sets.
 type machine struct {
-	*core.Generator
-	clock     *clocktest.Shifted
-	suspended atomic.Int64 // nanoseconds that the uptime has gained
-	last      core.ID
+	drivertest.Issuer
+	*drivertest.Machine
 }
-
-// year is by how much clocks are wrong.
-const year = 365 * 24 * time.Hour
 
 // machines starts generators of one namespace, in a back end without a clock.
 func machines(t *testing.T, server *memstore.Server, n int) (all []*machine) {
 	t.Helper()
-	began := time.Now()
 	for range n {
-		m := &machine{clock: clocktest.NewShifted(time.Now())}
-		c, _ := tap(t, server, m.clock, func(s *protocol.Settings) {
-			s.Uptime = func() time.Duration {
-				return time.Since(began) + time.Duration(m.suspended.Load())
-			}
-		})
-		g, err := core.New(t.Context(), c, core.Config{Clock: m.clock})
+		m := &machine{Machine: drivertest.NewMachine()}
+		c, _ := tap(t, server, m.Machine)
+		g, err := core.New(t.Context(), c, core.Config{Clock: m.Machine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,30 +35,6 @@ func machines(t *testing.T, server *memstore.Server, n int) (all []*machine) {
 		all = append(all, m)
 	}
 	return all
-}
-
-// issues asks for IDs for some time, and returns after how long there was the first one; negative:
-// there was none. None is dated later than a given time.
-func (m *machine) issues(t *testing.T, d time.Duration, latest time.Time) time.Duration {
-	t.Helper()
-	first := time.Duration(-1)
-	for began := time.Now(); time.Since(began) < d; time.Sleep(10 * time.Millisecond) {
-		id, err := m.Next()
-		if err != nil {
-			continue
-		}
-		if first < 0 {
-			first = time.Since(began)
-		}
-		if at := core.DefaultLayout().Decompose(id).Time; at.After(latest) {
-			t.Fatalf("an ID is dated %v; the window ended before %v", at, latest)
-		}
-		if id <= m.last {
-			t.Fatalf("after %d came %d", m.last, id)
-		}
-		m.last = id
-	}
-	return first
 }
 
 // TestClocksAYearAhead: the clocks of all machines are a year ahead for a moment. No window grows,
@@ -82,18 +47,18 @@ func TestClocksAYearAhead(t *testing.T) {
 			time.Sleep(13 * time.Second)
 			latest := time.Now().Add(31 * time.Second)
 			for _, m := range all {
-				m.clock.Step(year)
+				m.Step(drivertest.Year)
 			}
 			step := time.Now()
 			for _, m := range all {
-				m.issues(t, d/5, latest)
+				m.Issues(t, d/5, latest)
 			}
 			time.Sleep(time.Until(step.Add(d)))
 			for _, m := range all {
-				m.clock.Step(-year)
+				m.Step(-drivertest.Year)
 			}
 			for _, m := range all {
-				if first := m.issues(t, 2*time.Second, latest); first < 0 {
+				if first := m.Issues(t, 2*time.Second, latest); first < 0 {
 					t.Errorf("no ID after the clocks were right again: %v", m.Check())
 				}
 			}
@@ -113,7 +78,7 @@ func TestClockThatStaysAhead(t *testing.T) {
 		m := machines(t, server, 1)[0]
 		own := m.Coordinator().(*protocol.Coordinator)
 		time.Sleep(13 * time.Second)
-		m.clock.Step(time.Hour)
+		m.Step(time.Hour)
 		if _, err := m.Next(); err == nil {
 			t.Error("an ID after the end of the window")
 		}
@@ -124,7 +89,7 @@ func TestClockThatStaysAhead(t *testing.T) {
 			!strings.Contains(err.Error(), "stepped ahead by 1h0m0") {
 			t.Errorf("Acquire: %v", err)
 		}
-		if first := m.issues(t, 12*time.Second, time.Now().Add(2*time.Hour)); first < 4*time.Second ||
+		if first := m.Issues(t, 12*time.Second, time.Now().Add(2*time.Hour)); first < 4*time.Second ||
 			first > 10*time.Second {
 			t.Errorf("the first ID came after %v", first)
 		}
@@ -137,9 +102,8 @@ func TestSuspendedMachine(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		m := machines(t, memstore.NewServer("a"), 1)[0]
 		time.Sleep(13 * time.Second)
-		m.suspended.Store(int64(time.Hour))
-		m.clock.Step(time.Hour)
-		if first := m.issues(t, 2*time.Second, time.Now().Add(2*time.Hour)); first < 0 ||
+		m.Suspend(time.Hour)
+		if first := m.Issues(t, 2*time.Second, time.Now().Add(2*time.Hour)); first < 0 ||
 			first > time.Second {
 			t.Errorf("the first ID came after %v", first)
 		}
@@ -154,13 +118,13 @@ func TestReadingFromBeforeTheClockWasSet(t *testing.T) {
 		own := machines(t, server, 1)[0].Coordinator().(*protocol.Coordinator)
 		g := mustAcquire(t, own, wants("a"))
 		time.Sleep(time.Second)
-		r, err := own.Renew(t.Context(), g, g.NotAfter+year.Milliseconds())
+		r, err := own.Renew(t.Context(), g, g.NotAfter+drivertest.Year.Milliseconds())
 		if err != nil || r.NotAfter != g.NotAfter {
 			t.Errorf("Renew: %v, %v; want %v", r, err, g)
 		}
 		ahead := wants("b")
-		ahead.Now += year.Milliseconds()
-		ahead.Until += year.Milliseconds()
+		ahead.Now += drivertest.Year.Milliseconds()
+		ahead.Until += drivertest.Year.Milliseconds()
 		if g, err := own.Acquire(t.Context(), ahead); err == nil {
 			t.Errorf("granted is %v", g)
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -137,6 +138,19 @@ func (s *Server) Mode() string {
 	_, mode, _ := bytes.Cut(answer, []byte("Mode: "))
 	mode, _, _ = bytes.Cut(mode, []byte("\n"))
 	return string(mode)
+}
+
+// Writes returns how many transactions there were since the last election.
+func (s *Server) Writes(tb testing.TB) int64 {
+	tb.Helper()
+	answer, err := s.ask([]byte("srvr"), proctest.ReadyTime)
+	_, id, _ := bytes.Cut(answer, []byte("Zxid: 0x"))
+	id, _, _ = bytes.Cut(id, []byte("\n"))
+	n, parsed := strconv.ParseInt(string(id), 16, 64)
+	if err != nil || parsed != nil {
+		tb.Fatalf("srvr: %q, %v", answer, err)
+	}
+	return n & math.MaxUint32
 }
 
 // ask sends a request, within limit, and returns what the server answers until it closes the

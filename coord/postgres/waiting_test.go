@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+)
+
+// connections counts those of coordinators.
+const connections = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'unalike'"
+
+// TestWaiting: what processes do that wait for a worker ID.
+func TestWaiting(t *testing.T) {
+	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
+		s := pgtest.Start(t)
+		d, p := database(t, s, ""), proxytest.Start(t, "127.0.0.1:"+s.Port)
+		return drivertest.Awaited{
+			URL: "postgres://postgres@" + p.Addr + "/postgres?namespace=ns&accept=fsync", Proxy: p,
+			Writes: func() int64 {
+				return d.Int("SELECT SUM(n_tup_ins + n_tup_upd + n_tup_del)::bigint " +
+					"FROM pg_stat_user_tables")
+			},
+			Connections: func() int64 { return d.Int(connections) },
+		}
+	})
+}
+
+// TestWaiting_HoldersConnectAfterARestart: 60 processes that wait leave 32 holders their share of
+// 40 connections.
+func TestWaiting_HoldersConnectAfterARestart(t *testing.T) {
+	fulltest.Long(t, "processes have to begin to wait, and holders to renew")
+	t.Parallel()
+	const holders, waiters, limit = 32, 60, 30 * time.Second
+	s := pgtest.Start(t, "-c", "max_connections=40")
+	url := s.URL() + "?namespace=ns&accept=fsync"
+	all := drivertest.StartProcesses(t, url, holders, holders, true)
+	drivertest.StartProcesses(t, url, waiters, holders, false)
+	time.Sleep(12 * time.Second) // all wait
+	s.Kill()
+	s.Restart(t)
+	back := time.Now()
+	for _, p := range all {
+		streamtest.Eventually(t, "it has renewed", func() bool {
+			return p.Health().LastRenewal.After(back)
+		})
+	}
+	took := time.Since(back)
+	t.Logf("all have renewed %v after the server is back", took)
+	if took > limit {
+		t.Errorf("all have renewed after %v; want %v", took, limit)
+	}
+}
+
+// TestResting: a process without a worker ID keeps no connection.
+func TestResting(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	sqltest.Resting(database(t, s, ""), s.URL()+"?accept=fsync&", connections)
+}
