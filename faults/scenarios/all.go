@@ -24,7 +24,9 @@ const (
 	// next ID once its servers serve.
 	resumeTime = 2*time.Second + busyTime
 	// handoverTime is how long a new process may take to its first ID when a worker ID is free: the
-	// start of a process, the connection and the acquisition.
+	// start of a process, the connection and the acquisition. The pauses of a process that waits for
+	// one grow to 15 s, but a worker gives up after a second and starts its generator again, which
+	// begins with the shortest pause.
 	handoverTime = 2*time.Second + busyTime
 	// takeOverTime is the same where the worker ID is that of a holder that is gone or cut off: the
 	// rest of the lease, which is shorter, or of the window.
