@@ -26,8 +26,8 @@ type Ending struct {
 // EndOf returns how far the namespace of c has come. It must have the layout of s, and c must be a
 // [coord.Admin].
 //
-// If worker IDs are held, the error is a [*HeldError], unless the namespace is closed: their windows
-// do not grow any more, and count as those of the others do. Other errors wrap
+// If worker IDs are held, the error is a [*HeldError], unless the namespace is closed: their
+// windows do not grow any more, and count as those of the others do. Other errors wrap
 // [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the namespace
 // is followed, as one without slots, which is probably not the one that was meant. EndOf only
 // reads, blocks for as long as the back end needs, and may be called while generators run.
