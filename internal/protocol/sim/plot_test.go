@@ -110,7 +110,9 @@ func (w *world) loseWith(a *actor, lives *process) {
 		}
 	}
 	w.lose(newestBackup, lives)
-	w.expire(id)
+	if w.survivor == nil { // else newcomers wait for a holder that is gone, and so for the survivor
+		w.expire(id)
+	}
 }
 
 // spent reports whether an actor has renewed since the newest backup, and has stamped all of its
