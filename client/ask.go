@@ -29,6 +29,9 @@ const (
 	// confirmTime is for how long all servers must have said that they are of another namespace than
 	// before: longer than it takes until a request meets each of several servers behind one address.
 	confirmTime = 30 * time.Second
+	// forgetTime is how long a server counts that has not answered since. One that was taken away for
+	// good has no say in what the namespace is.
+	forgetTime = 10 * time.Minute
 )
 
 // ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on,
@@ -95,8 +98,8 @@ func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 // compare makes sure that a reply is of the namespace of the others. A namespace that was lost and
 // made again is another one: then all servers say so, and go on doing it.
 func (c *Client) compare(e *endpoint, space string) error {
-	e.said = space
 	now := time.Now() //nolint:forbidigo // how long servers have agreed is no matter of IDs
+	e.said, e.heard = space, now
 	switch {
 	case c.space == "" || c.space == space: //mutant:client-mixed
 		c.space, c.doubt = space, time.Time{}
@@ -105,7 +108,7 @@ func (c *Client) compare(e *endpoint, space string) error {
 		c.doubt = now
 	}
 	other := slices.IndexFunc(c.servers, func(o *endpoint) bool {
-		return o.said != "" && o.said != space
+		return o.said != "" && o.said != space && now.Sub(o.heard) < forgetTime //mutant:client-forgets
 	})
 	if other < 0 && now.Sub(c.doubt) >= confirmTime {
 		c.space, c.doubt = space, time.Time{}

@@ -48,6 +48,9 @@ const (
 	requestTime = 2 * time.Second
 	// quickTime is how long a server may take for a request when it is to be asked for twice as many.
 	quickTime = requestTime / 4
+	// pingTime is how long nothing arrives on a connection of HTTP/2 until it is asked for a sign of
+	// life, and how long that may take.
+	pingTime = requestTime
 	// restTime is how long a server that has failed is not asked while another one answers.
 	restTime = 5 * time.Second
 	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first
@@ -230,6 +233,7 @@ func (o *Options) transport() http.RoundTripper {
 	return o.files().Transport(&http.Transport{
 		Proxy:             http.ProxyFromEnvironment,
 		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingTime}, //mutant:client-pings
 	})
 }
 

@@ -10,9 +10,10 @@ import (
 // endpoint is one server. Only one fetch uses it at a time.
 type endpoint struct {
 	url, host string
-	most      int    // it refuses to give more; 0: it has not refused
-	quick     bool   // it answered the last request within quickTime
-	said      string // its layout and nonce, as it said last; empty: not known yet
+	most      int       // it refuses to give more; 0: it has not refused
+	quick     bool      // it answered the last request within quickTime
+	said      string    // its layout and nonce, as it said last; empty: not known yet
+	heard     time.Time // when that was
 	// until then another one is asked if there is one; zero: it had IDs when it was asked last
 	rests  time.Time
 	after  time.Time // before that it is not asked at all: it has said so itself

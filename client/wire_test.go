@@ -220,7 +220,7 @@ func TestMixed(t *testing.T) {
 }
 
 // TestMixedWhileDown: what one server says does not change the namespace while another one, that
-// has said something else, is away.
+// has said something else, is away. One that is away for ten minutes is gone.
 func TestMixedWhileDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newStub(1, "n1"), newStub(1<<40, "n2")
@@ -230,11 +230,15 @@ func TestMixedWhileDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		all["a"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(lost) })
-		for range 100 {
+		for range 59 {
 			if id, err := c.Next(); !errors.Is(err, client.ErrMixed) {
 				safetytest.Unless(t, err).Fatalf("%v, %v", id, err)
 			}
 			time.Sleep(10 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		if _, err := c.Next(); err != nil {
+			t.Errorf("ten minutes after the other server has gone: %v", err)
 		}
 	})
 }
