@@ -26,8 +26,8 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
-// TestForgottenConnection: a machine on the way forgets a connection of HTTP/2, and tells nobody. The
-// client leaves it for a new one.
+// TestForgottenConnection: a machine on the way forgets a connection of HTTP/2, and tells nobody.
+// The client leaves it for a new one.
 func TestForgottenConnection(t *testing.T) {
 	t.Parallel()
 	files := certtest.NewSet(t)
