@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Right is what a caller may do.
@@ -105,17 +106,12 @@ func (t *Tokens) Reload() (changed bool, err error) {
 
 // readToken reads a file with one line.
 func readToken(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	text, err := drivers.ReadFile(path, maxToken+len("\r\n"))
 	if err != nil {
 		var pathErr *os.PathError
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		return nil, fmt.Errorf("it cannot be read: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
 	text = bytes.TrimRight(text, "\r\n")

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Exit codes, besides 128 plus the number of a signal.
@@ -175,11 +177,12 @@ func (a *app) logger() *slog.Logger { return a.newLog(a.level(), false) }
 // newLog returns a log on the standard error output: for a person if it is a terminal.
 func (a *app) newLog(level slog.Leveler, inJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(a.err, options)
 	switch {
 	case inJSON:
-		return slog.New(slog.NewJSONHandler(a.err, options))
+		h = slog.NewJSONHandler(a.err, options)
 	case isTerminal(a.err):
-		return slog.New(newTerminalLog(a.err, level))
+		h = newTerminalLog(a.err, level)
 	}
-	return slog.New(slog.NewTextHandler(a.err, options))
+	return logs.Or(slog.New(h)) //mutant:command-outbox
 }

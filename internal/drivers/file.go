@@ -7,11 +7,53 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
+	"time"
 )
 
-// ReadFile returns the content of a file of at most limit bytes. It refuses a pipe or a device,
-// because reading one may never end. Errors are an [*fs.PathError], which names the file.
-func ReadFile(path string, limit int) ([]byte, error) {
+// readTime is how long reading a file may take. One on a network may never end.
+const readTime = 5 * time.Second
+
+// overdue has the paths of files that are still being read after readTime.
+var overdue sync.Map
+
+// ReadFile returns the content of a file of at most limit bytes, within 5 s. It refuses a pipe or a
+// device, because reading one may never end. Errors are an [*fs.PathError], which names the file.
+func ReadFile(path string, limit int) ([]byte, error) { return within(readTime, path, limit, read) }
+
+// within calls read, and gives it up after a time. Until that has ended, it fails at once.
+func within(limit time.Duration, path string, bytes int,
+	read func(string, int) ([]byte, error),
+) ([]byte, error) {
+	overtime := &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("no answer within %v", limit)}
+	if _, ok := overdue.Load(path); ok { //mutant:file-overdue
+		return nil, overtime
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := read(path, bytes)
+		done <- result{data, err}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-timer.C:
+	}
+	overdue.Store(path, true)
+	go func() {
+		<-done
+		overdue.Delete(path)
+	}()
+	return nil, overtime
+}
+
+func read(path string, limit int) ([]byte, error) {
 	bad := func(why string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New(why)}
 	}
