@@ -141,7 +141,9 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// saysOther reports whether a page says something else than before.
+// saysOther reports whether a page says something else than before, apart from figures.
 func saysOther(a, b *snapshot) bool {
-	return a == nil || !slices.Equal(a.Head.Says, b.Head.Says)
+	return a == nil || !slices.EqualFunc(a.Head.Says, b.Head.Says, func(a, b remark) bool {
+		return a.Level == b.Level && sameWords(a.Text, b.Text)
+	})
 }

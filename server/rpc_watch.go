@@ -133,5 +133,6 @@ func stateOf(g Generator) *unalikev1.WatchResponse {
 
 // changed reports whether a watcher should know at once.
 func changed(a, b *unalikev1.WatchResponse) bool {
-	return a.Ready != b.Ready || a.Reason != b.Reason || !slices.Equal(a.WorkerIds, b.WorkerIds)
+	return a.GetReady() != b.GetReady() || !sameWords(a.GetReason(), b.GetReason()) ||
+		!slices.Equal(a.GetWorkerIds(), b.GetWorkerIds())
 }

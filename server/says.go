@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -258,6 +259,15 @@ func whyOf(err error, known []reason, otherwise string) string {
 		}
 	}
 	return otherwise
+}
+
+// figures are what changes in a text while what it is about stays the same: times, durations and
+// numbers.
+var figures = regexp.MustCompile(`[0-9][^ ,;")]*`)
+
+// sameWords reports whether two texts are the same apart from their figures.
+func sameWords(a, b string) bool {
+	return a == b || figures.ReplaceAllString(a, "") == figures.ReplaceAllString(b, "")
 }
 
 func textOf(err error) string {

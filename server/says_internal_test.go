@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -195,17 +196,6 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// TestSaysOther: watchers hear at once of another sentence, and of nothing else.
-func TestSaysOther(t *testing.T) {
-	said := func(text, clock string) *snapshot {
-		return &snapshot{view: &view{Head: head{Says: []remark{{Text: text}}, Clock: clock}}}
-	}
-	one := said("a", "1")
-	if !saysOther(nil, one) || saysOther(one, said("a", "2")) || !saysOther(one, said("b", "1")) {
-		t.Error("a watcher hears too much or too little")
-	}
-}
-
 // TestRates: rates are over some seconds, counts over a minute, and neither is negative where a
 // count begins again.
 func TestRates(t *testing.T) {
@@ -284,5 +274,34 @@ func TestWords(t *testing.T) {
 		if got := span(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
+	}
+}
+
+// TestSaysOther: watchers are told when another thing is wrong, and not when a figure has changed.
+func TestSaysOther(t *testing.T) {
+	page := func(text, detail string) *snapshot {
+		return &snapshot{view: &view{
+			Head: head{Says: []remark{{levelWarn, text, detail}}, Clock: detail},
+		}}
+	}
+	now := page("a goes on for 2.7s, because it is 2026-11-28T15:00:00Z.", "after 990ms")
+	for _, tt := range []struct {
+		than *snapshot
+		want bool
+	}{
+		{nil, true},
+		{page("a goes on for 1m2s, because it is 2026-11-28T15:00:01Z.", "after 1.24s"), false},
+		{page("b goes on for 2.7s, because it is 2026-11-28T15:00:00Z.", "after 990ms"), true},
+	} {
+		if got := saysOther(tt.than, now); got != tt.want {
+			t.Errorf("%+v: other than %+v: %t", now, tt.than, got)
+		}
+	}
+	watch := func(reason string, workers ...uint32) *unalikev1.WatchResponse {
+		return &unalikev1.WatchResponse{Reason: reason, WorkerIds: workers}
+	}
+	if first := watch("no reply after 3.7s"); changed(first, watch("no reply after 998ms")) ||
+		!changed(first, watch("refused")) || !changed(first, watch("no reply after 3.7s", 1)) {
+		t.Error("a watcher is told of figures, or not told of a change")
 	}
 }

@@ -35,8 +35,10 @@ const (
 	defaultDrain  = 5 * time.Second
 	// endTime bounds how long requests that are under way may take at the end.
 	endTime = 10 * time.Second
-	// listEvery is how often worker IDs are counted, and storeEvery how often a store is tried.
+	// listEvery is how often worker IDs are counted, and listSoon while the service is not ready: they
+	// may be the reason. StoreEvery is how often a store is tried.
 	listEvery  = time.Minute
+	listSoon   = 5 * time.Second
 	storeEvery = time.Second
 	// readyEvery is how often it is looked whether the log has to say that it is ready, or not.
 	readyEvery = 250 * time.Millisecond
@@ -448,7 +450,8 @@ func (s *service) sample(ctx context.Context) {
 	}
 }
 
-// countWorkerIDs lists the worker IDs of a namespace once a minute, for metrics and the page.
+// countWorkerIDs lists the worker IDs of a namespace, for metrics and the page: at once, every 5 s
+// while its generator is not ready, as soon as that is, and then once a minute.
 func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
 	lister, ok := g.Coordinator().(coord.Admin)
 	if !ok {
@@ -459,10 +462,7 @@ func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Gen
 	if err != nil {
 		return // then the generator has not started either
 	}
-	held, cancel := context.WithTimeout(ctx, listEvery)
-	_ = g.Ready(held) // the first count is to have its own worker ID, unless that takes long
-	cancel()
-	for {
+	for ready := false; ; {
 		bounded, cancel := context.WithTimeout(ctx, s.a.answer)
 		slots, err := lister.List(bounded)
 		cancel()
@@ -471,7 +471,11 @@ func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Gen
 			s.metrics.WorkerIDs(name, counts)
 			s.server.WorkerIDs(name, slots, counts["free"], share.Count)
 		}
-		if !pauseFor(ctx, listEvery) {
+		soon, cancel := context.WithTimeout(ctx, listSoon)
+		was := ready
+		ready = g.Ready(soon) == nil
+		cancel()
+		if was && ready && !pauseFor(ctx, listEvery) || ctx.Err() != nil {
 			return
 		}
 	}

@@ -397,3 +397,18 @@ func TestServeDrainKept(t *testing.T) {
 	all.Wait()
 	s.ended()
 }
+
+// TestServe_AllAreHeld: a service that waits for a worker ID shows soon that all are held.
+func TestServe_AllAreHeld(t *testing.T) {
+	t.Parallel()
+	url := "file://" + filepath.Join(t.TempDir(), "ids")
+	if got := call(t, nil, "", "init", "--coordinator", url); got.code != exitOK {
+		t.Fatalf("init: %+v", got)
+	}
+	const one = "coordinator: %s\nworker_ids: 0-0\n"
+	first := startFile(t, one, url).ready()
+	second := startFile(t, one, url)
+	second.has("/metrics", "\nunalike_worker_ids{generator=\"default\",state=\"held\"} 1\n")
+	first.stop()
+	second.ready().stop()
+}
