@@ -1,11 +1,7 @@
 package redis
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -46,24 +42,12 @@ func (a *answer) lease(worker int) (l lease, held bool) {
 	return l, l.ends > a.now
 }
 
-// everybody is all worker IDs.
-var everybody = coord.Range{Count: math.MaxInt}
-
-// held returns the leases that have not ended, of a share, among those that were read.
+// held returns the leases that have not ended, of a share whose pages were read.
 func (a *answer) held(share coord.Range) (all []lease) {
-	for field := range a.values {
-		number, ok := strings.CutPrefix(field, leasePrefix)
-		n, err := strconv.Atoi(number)
-		if !ok || err != nil {
-			continue
-		}
-		for worker := n * pageSize; worker < (n+1)*pageSize; worker++ {
-			if l, held := a.lease(worker); held && worker >= share.First &&
-				worker-share.First < share.Count {
-				all = append(all, l)
-			}
+	for worker := share.First; worker < share.First+share.Count; worker++ {
+		if l, held := a.lease(worker); held {
+			all = append(all, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b lease) int { return cmp.Compare(a.worker, b.worker) })
 	return all
 }

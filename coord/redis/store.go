@@ -3,13 +3,13 @@ package redis
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -138,20 +138,15 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if l.Meta, err = s.meta(a); err != nil || !slots {
 		return l, err
 	}
-	for field := range a.values {
-		id, err := strconv.Atoi(field)
-		if err != nil {
-			continue
-		}
-		e, err := s.slot(a, id)
-		if err != nil {
+	for id := range l.Meta.Record.Capacity {
+		switch e, err := s.slot(a, id); {
+		case err != nil:
 			l.Unreadable = append(l.Unreadable, err)
-			continue
+		case e.There():
+			l.Slots = append(l.Slots, e.Record)
 		}
-		l.Slots = append(l.Slots, e.Record)
 	}
-	slices.SortFunc(l.Slots, func(a, b protocol.Slot) int { return a.Worker - b.Worker })
-	for _, held := range a.held(everybody) {
+	for _, held := range a.held(coord.Range{Count: l.Meta.Record.Capacity}) {
 		l.Owned = append(l.Owned, held.worker)
 	}
 	return l, nil

@@ -27,7 +27,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker "+
 			"IDs; set WorkerIDs", coord.ErrInvalid, share.Count, MaxShare)
 	case share.Count == 0:
-		share, r.Match = everybody, allLeases
+		r.Match = allLeases
 	default:
 		for n := share.First / pageSize; n <= (share.First+share.Count-1)/pageSize; n++ {
 			r.Get = append(r.Get, page(n*pageSize))
@@ -42,6 +42,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	if !meta.There() {
 		return sv, nil
+	}
+	if share.Count == 0 {
+		share.Count = meta.Record.Capacity
 	}
 	sv.Origin, sv.Slots = a.origin, int(a.fields-declared)
 	if s.durable && sv.Slots > 0 {
