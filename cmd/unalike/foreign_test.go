@@ -143,12 +143,16 @@ func (w *wrongCalls) check(url string, store bool, expects, found, addr string) 
 		w.all.Go(func() {
 			w.places <- struct{}{}
 			defer func() { <-w.places }()
-			began := time.Now()
-			got := call(w.t, nil, "", strings.Fields(command)...)
-			w.mu.Lock()
-			w.slowest = max(w.slowest, time.Since(began))
-			w.mu.Unlock()
 			want := "expected " + expects + ", found " + found
+			var got result
+			// A server that has no time to show what it is may be the right one, and the next attempt tells.
+			for try := 0; try < 5 && !strings.Contains(got.stderr, want); try++ {
+				began := time.Now()
+				got = call(w.t, nil, "", strings.Fields(command)...)
+				w.mu.Lock()
+				w.slowest = max(w.slowest, time.Since(began))
+				w.mu.Unlock()
+			}
 			lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n")
 			last := lines[len(lines)-1] // a busy machine may log a wait before it
 			if got.code != exitFailure || !strings.HasPrefix(last, "unalike: ") ||

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// shortestPause and longestPause bound the pause between two attempts. The longest
-	// is well below what an operator calls "at once" after an outage.
+	// shortestPause and longestPause bound the pause between two attempts. With the longest, and
+	// the time that a connection takes, IDs come back within a second after an outage.
 	shortestPause = 20 * time.Millisecond
-	longestPause  = time.Second
+	longestPause  = 900 * time.Millisecond
 
 	// firstSpread is the range of the first pause between two acquisitions.
 	firstSpread = 500 * time.Millisecond

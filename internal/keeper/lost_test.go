@@ -129,7 +129,7 @@ func TestHintsWithoutEndDoNotMakeTheKeeperBusy(t *testing.T) {
 		r.line.lost = func(coord.Grant) <-chan struct{} { return gone }
 		r.start()
 		pass(time.Minute)
-		r.made(coordtest.Renew, 0, 0, 130)
+		r.made(coordtest.Renew, 0, 0, 140)
 	})
 }
 

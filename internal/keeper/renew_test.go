@@ -111,7 +111,7 @@ func TestRetriesComeWithGrowingPausesOfASecondAtMost(t *testing.T) {
 			r := start(t, 1, func(c *keeper.Config) { c.Lease.RenewEvery = interval })
 			r.fake.Refuse(true)
 			pass(time.Minute)
-			r.paced(coordtest.Renew, 0, 50, min(interval, time.Second))
+			r.paced(coordtest.Renew, 0, 50, min(interval, 900*time.Millisecond))
 			if first := gapsOf(r.calls(coordtest.Renew, 0))[0]; first > 50*time.Millisecond {
 				t.Errorf("the first retry came after %v", first)
 			}
