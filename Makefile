@@ -70,7 +70,7 @@ step-browser: # check: what a real browser makes of the service's page
 step-kubernetes: # check: for the next step
 	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
 step-race: # check: data races, and what -short leaves out
-	@scripts/step "tests under the race detector, also those that take long" scripts/race $(LINK) $(FRESH) -p 2 -parallel 8 $(TIMEOUT)
+	@scripts/step "tests under the race detector, also those that take long" scripts/race $(LINK) $(FRESH) -p 3 -parallel 8 $(TIMEOUT) $(PACKAGES)
 step-faults-test: # check: mistakes of the fault suite itself
 	@scripts/step "tests of the fault suite" $(TESTRUN) -C faults -- $(LINK) $(FRESH) $(TIMEOUT) ./...
 step-faults: # check: duplicates, and generators that do not come back, on real servers in trouble

@@ -107,18 +107,22 @@ func Waiting(t *testing.T, start func(t *testing.T) Awaited) {
 // longestPause is the longest pause of a process that waits for a worker ID.
 const longestPause = 15 * time.Second
 
-// busyTime is what a bound on a time allows beyond what is promised, on a busy machine.
-const busyTime = time.Second
+// busyTime is what a bound on a time allows beyond what is promised, on a busy machine: less than
+// what a process takes that pauses for as long as it may.
+const busyTime = 5 * time.Second
 
 // writesNothing: 20 processes that wait next to 8 holders add at most a tenth to what these write,
-// and keep no connection to a database.
+// and keep no connection to a database. In a short time the writes of holders alone vary by more.
 func (b Awaited) writesNothing(t *testing.T) {
-	const holders, waiters, most = 8, 20, 1.1
+	const holders, waiters = 8, 20
+	seconds, most := fulltest.Rounds(20, 60), 1.1
+	if seconds < 60 {
+		most = 1.5
+	}
 	measure := func() (perSecond float64, least, largest int64) {
 		t.Helper()
-		time.Sleep(longestPause) // what is measured is how they go on
 		before, began := b.Writes(), time.Now()
-		for n := range 60 {
+		for n := range seconds {
 			time.Sleep(time.Second)
 			if b.Connections == nil {
 				continue
@@ -134,6 +138,7 @@ func (b Awaited) writesNothing(t *testing.T) {
 	StartProcesses(t, b.URL, holders, holders, true)
 	before, _, largest := measure()
 	StartProcesses(t, b.URL, waiters, holders, false)
+	time.Sleep(longestPause) // what is measured is how they go on
 	after, least, _ := measure()
 	t.Logf("%.3f writes a second by %d holders, and %.3f next to %d that wait", before, holders, after,
 		waiters)
