@@ -90,8 +90,8 @@ func (w *world) all() bool {
 func (w *world) refused(a *actor, err error) {
 	q, ok := errors.AsType[*coord.QuarantinedError](err)
 	meta := w.server.Meta()
-	if !ok || meta.Base >= meta.Floor {
-		return
+	if !ok || meta.Base >= meta.Floor || space.Scale.Tick(q.Until.UnixMicro()) < meta.Floor {
+		return // it waits for something else than a floor that somebody has raised
 	}
 	explained := max(w.longest, maxHorizon) + 6*w.skew
 	if w.server.Strict {
