@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +12,10 @@ import (
 // has answered, no other read is begun.
 func TestReadFile_Overdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer, reads := make(chan struct{}), 0
+		answer := make(chan struct{})
+		var reads atomic.Int32
 		read := func(string, int) ([]byte, error) {
-			reads++
+			reads.Add(1)
 			<-answer
 			return []byte("text"), nil
 		}
@@ -27,8 +29,8 @@ func TestReadFile_Overdue(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		}
-		if reads != 1 {
-			t.Errorf("%d reads were begun", reads)
+		if n := reads.Load(); n != 1 {
+			t.Errorf("%d reads were begun", n)
 		}
 		close(answer)
 		synctest.Wait()
