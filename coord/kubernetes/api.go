@@ -132,8 +132,8 @@ var errKind = errors.New("it is another kind of answer")
 
 // anotherServer is the error of an answer that no API server gives.
 func anotherServer(host string) error {
-	return fmt.Errorf("%w: expected %s, found an HTTP server at %s; correct the address",
-		coord.ErrInvalid, wrongserver.Kubernetes, host)
+	return fmt.Errorf("%w: %s", coord.ErrInvalid,
+		wrongserver.Says(wrongserver.Kubernetes, "an HTTP server", host))
 }
 
 // drop ends an answer, so that its connection can be used again.

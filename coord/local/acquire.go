@@ -65,8 +65,8 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 	return g, err
 }
 
-// openSoon reports whether every holder can issue IDs within the time of two windows, at latest. It
-// keeps its worker ID then: a state file is there so that a restart does.
+// openSoon reports whether every holder can issue IDs within the time of two windows. Then it keeps
+// its worker ID, which is what a state file is for.
 func (c *Coordinator) openSoon(now int64) bool {
 	for _, h := range c.held {
 		if h.entry.Mark-now > 2*h.window {

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -53,26 +52,20 @@ func (s *store) call(ctx context.Context,
 	}
 }
 
-// pause is how long a step waits that met keys of a Cluster on their way to another node.
-const pause = 50 * time.Millisecond
-
 // run has a server run the script with keys of a namespace. It knows the script by its hash; one
 // that does not know it yet has done nothing and is sent the text, which costs one more round trip.
+// While some of the keys are on their way to another node of a Cluster, it waits.
 func run(ctx context.Context, client goredis.UniversalClient, keys []string,
 	request []byte,
 ) (reply []any, err error) {
-	for {
+	for n := 1; ; n++ {
 		reply, err = eval(ctx, client, "evalsha", stepHash, keys, request)
 		if goredis.HasErrorPrefix(err, "NOSCRIPT") {
 			reply, err = eval(ctx, client, "eval", stepSource, keys, request)
 		}
-		if !goredis.HasErrorPrefix(err, "TRYAGAIN") { //mutant:redis-tryagain
+		//mutant:redis-tryagain
+		if !goredis.HasErrorPrefix(err, "TRYAGAIN") || lifetime.Pause(ctx, n) != nil {
 			return reply, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, err
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.O
 	if err != nil {
 		return out, err
 	}
-	a, err := s.do(ctx, request{Write: w, Get: fieldsOf(worker), worker: worker})
+	a, err := s.do(ctx, request{Write: w, Get: fieldsOf(worker), id: w.ID})
 	if err != nil {
 		return out, err
 	}

@@ -86,9 +86,11 @@
 // exists. Whoever deletes the key ends the lease, and its holder puts it back with its next
 // renewal unless somebody was faster. No window is lost by that: the hash {orders}:namespace has
 // the windows.
-// The comment of step.lua, the one script that reads and writes all of it, says what its fields
-// are. Slots and the namespace's record are JSON after the number of times that they were written;
-// one that this driver cannot have written is an error that names it, and is never overwritten.
+//
+// The comment of step.lua, the one script that reads and writes all of it, says what the fields of
+// the hash are. Slots and the namespace's record are JSON after the number of times that they were
+// written; one that this driver cannot have written is an error that names it, and is never
+// overwritten.
 //
 // While a slot of a Cluster moves to another node, some of its keys are here and some are there.
 // Steps that need a key of either kind wait until they are together.

@@ -27,16 +27,13 @@ type request struct {
 	Get    []string `json:"get"`              // fields that are read
 	Match  string   `json:"match,omitempty"`  // pattern of Lua for other fields that are read
 	Token  string   `json:"token,omitempty"`  // whose worker ID is read
-	Prefix string   `json:"prefix,omitempty"` // of the keys of leases, with Token
+	Prefix string   `json:"prefix,omitempty"` // of the keys of leases
 	Info   bool     `json:"info,omitempty"`   // what the server says of itself is read
 	// Durable says that the server keeps what it has confirmed when it restarts.
 	Durable bool `json:"durable,omitempty"`
 
-	worker int // whose lease is read and written; noWorker: none
+	id string // the worker ID whose lease is read and written; empty: none
 }
-
-// noWorker stands for the namespace without a worker ID.
-const noWorker = -1
 
 // write is what is written, and what has to be so before.
 type write struct {
@@ -83,11 +80,10 @@ var errReply = errors.New("the script's reply is not one that this program knows
 // do makes a step.
 func (s *store) do(ctx context.Context, r request) (*answer, error) {
 	keys := []string{s.key}
-	if r.worker != noWorker {
-		keys = append(keys, s.prefix+strconv.Itoa(r.worker))
+	if r.id != "" {
+		keys = append(keys, s.prefix+r.id)
 	}
-	r.Prefix = s.prefix
-	r.Durable = s.durable
+	r.Prefix, r.Durable = s.prefix, s.durable
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

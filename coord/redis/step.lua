@@ -103,7 +103,6 @@ local function refusal(w)
 end
 
 -- write writes the lease first: without the right to do that, nothing is written.
-
 local function write(w)
   local set = {'n', string.format('%.0f', (tonumber(stored('n')) or 0) + 1)}
   local function put(field, value) set[#set + 1], set[#set + 2] = field, value end

@@ -68,7 +68,7 @@ func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, erro
 
 // Look implements [protocol.Session].
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	a, err := s.do(ctx, request{Get: fieldsOf(worker), worker: worker})
+	a, err := s.do(ctx, request{Get: fieldsOf(worker), id: strconv.Itoa(worker)})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	for _, id := range workers {
 		get = append(get, strconv.Itoa(id))
 	}
-	a, err := s.do(ctx, request{Get: get, worker: noWorker})
+	a, err := s.do(ctx, request{Get: get})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 
 // List implements [protocol.Session].
 func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	r := request{Get: fieldsOf(noWorker), worker: noWorker}
+	r := request{Get: fieldsOf(-1)}
 	if slots {
 		r.Match = allSlots
 	}

@@ -119,10 +119,8 @@ func TestRefusedByTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, err := c.store.do(t.Context(), request{
-			Write: w, Get: fieldsOf(noWorker), worker: change.Worker(),
-		}); err != nil ||
-			a.refused != tc.refused {
+		a, err := c.store.do(t.Context(), request{Write: w, Get: fieldsOf(-1), id: w.ID})
+		if err != nil || a.refused != tc.refused {
 			t.Errorf("%s: refused because of %q, %v; want %q", name, a.refused, err, tc.refused)
 		}
 		client.HDel(t.Context(), c.store.key, "0", "t:t", "l:0")

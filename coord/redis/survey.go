@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -20,7 +19,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	share := ask.Share
 	r := request{
 		Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token,
-		Info: ask.Token != "", worker: noWorker,
+		Info: ask.Token != "",
 	}
 	switch {
 	case share.Count > MaxShare:
@@ -75,7 +74,10 @@ func (s *session) found(ctx context.Context, r request,
 		if a, err = s.do(ctx, r); err != nil {
 			return nil, meta, false, err
 		}
-		if err = cmp.Or(s.checkServer(a), s.checkDurable(ctx, a)); err != nil {
+		if err = s.checkServer(a); err == nil {
+			err = s.checkDurable(ctx, a)
+		}
+		if err != nil {
 			return nil, meta, false, err
 		}
 		made = a.Wrote

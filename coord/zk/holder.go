@@ -49,8 +49,11 @@ func (s *session) register(token string) request {
 		}
 		// ZooKeeper counts from 0 with 32 bits, and goes on below zero.
 		n, err := strconv.ParseInt(strings.TrimPrefix(at, prefix), 10, 32)
+		if err != nil {
+			return damaged(at, err)
+		}
 		s.registration.made.Store(&holderNode{at, int64(uint32(n)) + 1})
-		return err
+		return nil
 	}
 }
 

@@ -21,11 +21,12 @@ var overdue sync.Map
 // device, because reading one may never end. Errors are an [*fs.PathError], which names the file.
 func ReadFile(path string, limit int) ([]byte, error) { return within(readTime, path, limit, read) }
 
-// within calls read, and gives it up after a time. Until that has ended, it fails at once.
-func within(limit time.Duration, path string, bytes int,
-	read func(string, int) ([]byte, error),
+// within calls read, and gives it up after most. Until that read has ended, others of the same file
+// fail at once.
+func within(most time.Duration, path string, limit int,
+	read func(path string, limit int) ([]byte, error),
 ) ([]byte, error) {
-	overtime := &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("no answer within %v", limit)}
+	overtime := &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("no answer within %v", most)}
 	if _, ok := overdue.Load(path); ok { //mutant:file-overdue
 		return nil, overtime
 	}
@@ -35,10 +36,10 @@ func within(limit time.Duration, path string, bytes int,
 	}
 	done := make(chan result, 1)
 	go func() {
-		data, err := read(path, bytes)
+		data, err := read(path, limit)
 		done <- result{data, err}
 	}()
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case r := <-done:

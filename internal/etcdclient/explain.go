@@ -11,6 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
 // Explain adds to an error of a client that works with keys under a prefix what it leaves out. It
@@ -26,8 +28,7 @@ func Explain(ctx context.Context, client *clientv3.Client, prefix string,
 	}
 	servers := strings.Join(client.Endpoints(), ", ")
 	if what := another(err); what != "" {
-		return fmt.Errorf("%w: expected etcd, found %s at %s; correct the address: %w", invalid, what,
-			servers, err)
+		return fmt.Errorf("%w: %s: %w", invalid, wrongserver.Says(wrongserver.Etcd, what, servers), err)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -283,8 +283,9 @@ func (sv *Survey) during(now int64) Span {
 // Holder is somebody who holds a worker ID.
 type Holder struct {
 	Worker int
-	// Changed is the Position.Number of the last renewal; 0: not known. It tells whose lease
-	// ends first and, where the back end has no clock, who has renewed since a survey.
+	// Changed is the Position.Number of the last renewal, or when the lease ends if the back end has
+	// a clock; 0: not known. It tells whose lease ends first and, where the back end has no clock,
+	// who has renewed since a survey.
 	Changed int64
 	// Mark reads what the owner mark says; nil: it says nothing, because the back end has
 	// a clock.

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -192,11 +191,8 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 // askedAtOnce is of how many holders the records are read for an error message.
 const askedAtOnce = 32
 
-// Leases implements [protocol.Session]: of those that end first, as the survey has told.
+// Leases implements [protocol.Session]. The first of the holders are those whose leases end first.
 func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []protocol.Lease) {
-	holders = slices.SortedStableFunc(slices.Values(holders), func(a, b protocol.Holder) int {
-		return cmp.Compare(endOf(a), endOf(b))
-	})
 	var ids []int
 	for _, h := range holders[:min(len(holders), askedAtOnce)] {
 		ids = append(ids, h.Worker)
@@ -215,12 +211,6 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 		}
 	}
 	return out
-}
-
-// endOf is when the lease of a holder ends, in microseconds since 1970.
-func endOf(h protocol.Holder) int64 {
-	ends, _ := h.Lease.(int64)
-	return ends
 }
 
 // List implements [protocol.Session].

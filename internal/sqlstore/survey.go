@@ -206,9 +206,7 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 			if r.note == "" {
 				sv.Retired++
 			} else {
-				sv.Holders = append(sv.Holders, protocol.Holder{
-					Worker: r.worker, Changed: r.version, Lease: r.ends,
-				})
+				sv.Holders = append(sv.Holders, protocol.Holder{Worker: r.worker, Changed: r.ends})
 			}
 		}
 	}

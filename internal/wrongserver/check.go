@@ -56,10 +56,18 @@ type Error struct {
 }
 
 // Error names the expected product, and the one at each address.
-func (e *Error) Error() string {
-	return fmt.Sprintf("%v: expected %s, %s; correct the address", e.kind, e.expected,
-		strings.Join(e.found, ", "))
+func (e *Error) Error() string { return fmt.Sprintf("%v: %s", e.kind, says(e.expected, e.found)) }
+
+// Says is what an error says of another product at an address.
+func Says(expected, found, address string) string {
+	return says(expected, []string{at(found, address)})
 }
+
+func says(expected string, found []string) string {
+	return "expected " + expected + ", " + strings.Join(found, ", ") + "; correct the address"
+}
+
+func at(found, address string) string { return "found " + found + " at " + address }
 
 // Unwrap returns the error that says that trying again cannot help.
 func (e *Error) Unwrap() error { return e.kind }
@@ -161,7 +169,7 @@ func (c *Check) look(ctx context.Context) error {
 			c.know()
 			return nil
 		}
-		which = append(which, fmt.Sprintf("found %v at %s", f, c.Addresses[i]))
+		which = append(which, at(f.String(), c.Addresses[i]))
 	}
 	expected := c.Product
 	if c.TLS != nil || c.Later {
