@@ -21,6 +21,9 @@ var (
 	ErrStoreChanged = errors.New("segment: the store is another server than before")
 	// ErrExhausted says that the last number of a tag was given out.
 	ErrExhausted = errors.New("segment: the numbers of the tag are used up")
+	// ErrDamaged says that what the store has of a tag cannot be used, or changes when it is stored,
+	// and that somebody has to repair it.
+	ErrDamaged = errors.New("segment: what is stored is damaged")
 	// ErrUnavailable says that everything in memory is used up, and the store could not be reached or
 	// gives numbers more slowly than they are used. It wraps the cause.
 	ErrUnavailable = errors.New("segment: no number is left")
@@ -69,12 +72,16 @@ func (e *StoreChangedError) Unwrap() error { return ErrStoreChanged }
 // refusals are the errors with which a store says that it is there and will not.
 var refusals = []error{
 	ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed,
-	ErrInvalidConfig,
+	ErrInvalidConfig, ErrDamaged,
 }
 
 // refused reports whether a store has refused. Otherwise it could not be reached.
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) })
+}
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
 func invalid(format string, args ...any) error {

@@ -96,7 +96,7 @@ func (s *Sequence) fetch() (Range, error) {
 		return r, s.failed(err)
 	case r.Last < r.First || r.Last-r.First < 0 || r.Last-r.First >= MaxStep || step > 0 &&
 		r.Len() > step:
-		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the "+
+		return r, damaged("tag %q: the store handed out %d to %d, and asked for were %d numbers; the "+
 			"store is broken", s.tag, r.First, r.Last, step)
 	}
 	s.mu.Lock()

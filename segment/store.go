@@ -22,7 +22,7 @@ type Tag struct {
 	Description string
 	Updated     time.Time // when a range was taken last; the zero time: not known
 	// Damage says what is wrong with what is stored of the tag, and what to do; nil: nothing. It wraps
-	// [ErrInvalidConfig]. The other fields are what could be read.
+	// [ErrDamaged]. The other fields are what could be read.
 	Damage error
 }
 
@@ -107,22 +107,22 @@ func CheckStep(step, least int64) error {
 	return nil
 }
 
-// CheckNext returns an error that wraps [ErrInvalidConfig] unless the next number of a tag, as a
+// CheckNext returns an error that wraps [ErrDamaged] unless the next number of a tag, as a
 // store has it at a place, is from 0 to most.
 func CheckNext(tag, where string, next, most int64) error {
 	if next < 0 || next > most {
-		return invalid("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; "+
+		return damaged("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; "+
 			"raise the tag above every number in use with Advance, or with 'unalike segments advance'",
 			tag, where, next, most)
 	}
 	return nil
 }
 
-// CheckStored returns an error that wraps [ErrInvalidConfig] unless the step of a tag, as a store
+// CheckStored returns an error that wraps [ErrDamaged] unless the step of a tag, as a store
 // has it at a place, is from 1 to [MaxStep].
 func CheckStored(tag, where string, step int64) error {
 	if step < 1 || step > MaxStep {
-		return invalid("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step,
+		return damaged("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step,
 			int64(MaxStep))
 	}
 	return nil

@@ -98,7 +98,7 @@ func (s *Store) storedNext(tag, text string) (int64, error) {
 	n, err := number(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %s; a whole number from 0 to %d is "+
-			"allowed; set one above every number in use", segment.ErrInvalidConfig,
+			"allowed; set one above every number in use", segment.ErrDamaged,
 			tag, s.table, cmp.Or(text, "NULL"), s.bound.Load())
 	}
 	return n, segment.CheckNext(tag, "max_id in table "+s.table.String(), n, s.bound.Load())
@@ -109,7 +109,7 @@ func (s *Store) storedStep(tag, text string) (int64, error) {
 	n, err := number(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d",
-			segment.ErrInvalidConfig, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
+			segment.ErrDamaged, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
 	}
 	return n, segment.CheckStored(tag, "step in table "+s.table.String(), n)
 }

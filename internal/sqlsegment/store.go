@@ -200,7 +200,7 @@ func (s *Store) ask(ctx context.Context, tag string,
 		return r, false, fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be "+
 			"handed out twice; delete all but the one with the highest max_id, and make biz_tag the "+
 			"primary key",
-			segment.ErrInvalidConfig, n)
+			segment.ErrDamaged, n)
 	}
 	if n < 1 || err1 != nil {
 		return r, false, err1
@@ -217,7 +217,7 @@ func (s *Store) ask(ctx context.Context, tag string,
 	if r = (segment.Range{First: is[0] - step, Last: is[0] - 1}); r.First != is[2] {
 		return r, false, fmt.Errorf("%w: tag %q: max_id in table %v was %d, and is %d after %d were "+
 			"added: a trigger or the column's type changes what is stored; drop the one, or use bigint",
-			segment.ErrInvalidConfig, tag, s.table, is[2], is[0], step)
+			segment.ErrDamaged, tag, s.table, is[2], is[0], step)
 	}
 	return r, true, nil
 }

@@ -34,7 +34,7 @@ func (r record) encode(now time.Time) (string, error) {
 // decode reads a record. What its numbers are is not looked at: see checkNext and checkStep.
 func decode(key string, value []byte) (r record, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
-		return record{}, fmt.Errorf("%w: key %s is damaged: %w", segment.ErrInvalidConfig, key, err)
+		return record{}, fmt.Errorf("%w: key %s is damaged: %w", segment.ErrDamaged, key, err)
 	}
 	if r.Version != formatVersion {
 		return record{}, fmt.Errorf("%w: key %s has version %d; this program reads version %d",

@@ -16,7 +16,7 @@ func twoRows(d *Database) {
 	s := d.Create("two", 1)
 	d.WantTake(s, "two", 1)
 	d.Do(d.DropKey, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('two', 1, 10)")
-	d.WantRefused(s, "two", segment.ErrInvalidConfig, "2 rows")
+	d.WantRefused(s, "two", segment.ErrDamaged, "2 rows")
 }
 
 // damaged damages rows.
@@ -41,7 +41,7 @@ func damaged(d *Database) {
 	if err := take(d.Within(), s, "whole", 10); err != nil {
 		d.Error(err)
 	}
-	d.WantRefused(s, "negative", segment.ErrInvalidConfig, "")
+	d.WantRefused(s, "negative", segment.ErrDamaged, "")
 	if n := d.Next("negative"); n != -5 {
 		safetytest.Of(d).Errorf("a negative number became %d after a failover", n)
 	}

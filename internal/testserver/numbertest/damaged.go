@@ -74,7 +74,7 @@ func Damaged(tb testing.TB, s Store, d Damage) {
 		_, next := set.Next(ctx, tag)
 		for what, err := range map[string]error{"Tags": listed[tag].Damage, "Take": take, "Next": next} {
 			for _, part := range says {
-				if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), part) {
+				if !errors.Is(err, segment.ErrDamaged) || !strings.Contains(err.Error(), part) {
 					tb.Errorf("%s of %s: %v; want %q in it", what, tag, err, part)
 				}
 			}
@@ -101,14 +101,18 @@ func (d Damage) mend(ctx context.Context, tb testing.TB, s Store) {
 	_, negative := s.Take(ctx, "negative", 10)
 	_, nothing := s.Take(ctx, "nothing", 10)
 	_, below := s.GiveBack(ctx, "negative", segment.Range{First: -9, Last: -6})
-	for what, err := range map[string]error{
-		"Take of a negative number": negative, "Take of no number": nothing,
-		"GiveBack of negative numbers": below,
-		"Advance to -1":                s.Advance(ctx, "negative", -1),
-		"Advance of no number":         s.Advance(ctx, "nothing", 100),
+	for _, wrong := range []struct {
+		what      string
+		got, want error
+	}{
+		{"Take of a negative number", negative, segment.ErrDamaged},
+		{"Take of no number", nothing, segment.ErrDamaged},
+		{"GiveBack of negative numbers", below, segment.ErrInvalidConfig},
+		{"Advance to -1", s.Advance(ctx, "negative", -1), segment.ErrInvalidConfig},
+		{"Advance of no number", s.Advance(ctx, "nothing", 100), segment.ErrDamaged},
 	} {
-		if !errors.Is(err, segment.ErrInvalidConfig) {
-			tb.Errorf("%s: %v; want %v", what, err, segment.ErrInvalidConfig)
+		if !errors.Is(wrong.got, wrong.want) {
+			tb.Errorf("%s: %v; want %v", wrong.what, wrong.got, wrong.want)
 		}
 	}
 	if n := d.Read("negative"); n != -5 {
