@@ -179,3 +179,12 @@ func TestServiceImports(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSQL: a program that keeps its numbers in etcd gets no code for databases.
+func TestNoSQL(t *testing.T) {
+	for _, dep := range dependencies(t, "linux/amd64", "segment/etcd") {
+		if strings.HasPrefix(dep, module+"internal/sql") {
+			t.Errorf("segment/etcd depends on %s", dep)
+		}
+	}
+}

@@ -73,7 +73,7 @@ var (
 // New returns a store in a database. It contacts nobody.
 func New(db DB, d Dialect, o Options) (*Store, error) {
 	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
-	if err := cmp.Or(err, CheckSkip(o.Skip)); err != nil {
+	if err := cmp.Or(err, segment.CheckSkip(o.Skip)); err != nil {
 		return nil, err
 	}
 	if err := db.Check(); err != nil {
@@ -85,16 +85,6 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
-}
-
-// CheckSkip returns an error unless a number is one that a store can add to every tag after a
-// failover; 0: none is added.
-func CheckSkip(n int64) error {
-	if n < 0 || n > segment.MaxStep {
-		return fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig,
-			n, int64(segment.MaxStep))
-	}
-	return nil
 }
 
 // parseTable reads the name of a table.

@@ -20,7 +20,6 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
-	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -81,7 +80,7 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
-	if err := sqlsegment.CheckSkip(o.Skip); err != nil {
+	if err := segment.CheckSkip(o.Skip); err != nil {
 		return nil, err
 	}
 	s := &Store{

@@ -10,7 +10,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
-	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -23,7 +22,7 @@ func init() {
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	namespace, config, o, err := parse(u)
 	if err != nil {
-		return nil, sqlsegment.Invalid(u, err)
+		return nil, segment.InvalidURL(u, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, 
 		driver.LoginOptions...)...); err != nil {
 		return "", config, o, err
 	}
-	if _, o.Skip, err = sqlsegment.ParseSafety(u); err != nil {
+	if _, o.Skip, err = segment.ParseSafety(u); err != nil {
 		return "", config, o, err
 	}
 	o.Logger = u.Logger

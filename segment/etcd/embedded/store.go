@@ -20,7 +20,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	coordembedded "github.com/unalike-id/unalike/coord/etcd/embedded"
-	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/etcd"
 )
@@ -65,7 +64,7 @@ func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.server.Clo
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	dir, namespace, o, err := parse(u, runtime.GOOS)
 	if err != nil {
-		return nil, sqlsegment.Invalid(u, err)
+		return nil, segment.InvalidURL(u, err)
 	}
 	s, err := New(ctx, dir, namespace, o)
 	if err != nil {
@@ -83,7 +82,7 @@ func parse(u *driver.URL, goos string) (dir, namespace string, o Options, err er
 		return "", "", o, fmt.Errorf("write %s:///folder with three slashes and the absolute path of a "+
 			"folder, and without a user", scheme)
 	}
-	if _, o.Skip, err = sqlsegment.ParseSafety(u); err != nil {
+	if _, o.Skip, err = segment.ParseSafety(u); err != nil {
 		return "", "", o, err
 	}
 	o.Logger = u.Logger
