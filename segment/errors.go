@@ -24,6 +24,8 @@ var (
 	// ErrDamaged says that what the store has of a tag cannot be used, or changes when it is stored,
 	// and that somebody has to repair it.
 	ErrDamaged = errors.New("segment: what is stored is damaged")
+	// ErrPruned is returned for a number of a group that an operator has removed from the store.
+	ErrPruned = errors.New("segment: the group was pruned")
 	// ErrUnavailable says that everything in memory is used up, and the store could not be reached or
 	// gives numbers more slowly than they are used. It wraps the cause.
 	ErrUnavailable = errors.New("segment: no number is left")
@@ -72,7 +74,7 @@ func (e *StoreChangedError) Unwrap() error { return ErrStoreChanged }
 // refusals are the errors with which a store says that it is there and will not.
 var refusals = []error{
 	ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed,
-	ErrInvalidConfig, ErrDamaged,
+	ErrInvalidConfig, ErrDamaged, ErrPruned,
 }
 
 // refused reports whether a store has refused. Otherwise it could not be reached.

@@ -26,6 +26,42 @@ const (
 // endings are what the names of groups have after the tag.
 var endings = [...]string{Always: "", Yearly: ".2006", Monthly: ".2006-01", Daily: ".2006-01-02"}
 
+// GroupOf splits the name of a group, such as orders.2026-11, into the tag and the day on which the
+// group is over. A year counts as over when every year that begins in it is, in whatever month that
+// begins. It returns false for a name that does not end in a date.
+func GroupOf(name string) (tag string, over time.Time, ok bool) {
+	for p, ending := range endings {
+		cut := len(name) - len(ending)
+		if p == int(Always) || cut < 1 {
+			continue
+		}
+		day, err := time.Parse(ending, name[cut:])
+		if err != nil {
+			continue
+		}
+		switch Period(p) {
+		case Yearly:
+			day = day.AddDate(1, 11, 0)
+		case Monthly:
+			day = day.AddDate(0, 1, 0)
+		default:
+			day = day.AddDate(0, 0, 1)
+		}
+		return name[:cut], day, true
+	}
+	return "", time.Time{}, false
+}
+
+// CheckPruned returns an error that wraps [ErrPruned] if a tag is a group that was over before a
+// day, of which its store has recorded that all groups before it were removed.
+func CheckPruned(name string, before time.Time) error {
+	if _, over, ok := GroupOf(name); ok && !over.After(before) {
+		return fmt.Errorf("%w: %q: the groups of its tag before %s were removed", ErrPruned, name,
+			before.Format(time.DateOnly))
+	}
+	return nil
+}
+
 // first is the first day of the group that a time is in, at midnight UTC; of Always the zero time.
 func (p Period) first(now time.Time) time.Time {
 	year, month, day := now.Date()

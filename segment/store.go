@@ -21,6 +21,12 @@ type Tag struct {
 	Step        int64 // the size of a range whose taker names none
 	Description string
 	Updated     time.Time // when a range was taken last; the zero time: not known
+	// Most is the largest number that the store can hand out for the tag; 0: not known.
+	Most int64
+	// Since is read by [Creator.Create] alone: numbers of the tag can have been handed out from this
+	// time on, because a program creates the tag when it does not find it. A store that has skipped
+	// numbers in a failover since then begins the tag above them. Zero: an operator creates it.
+	Since time.Time
 	// Damage says what is wrong with what is stored of the tag, and what to do; nil: nothing. It wraps
 	// [ErrDamaged]. The other fields are what could be read.
 	Damage error
@@ -54,7 +60,8 @@ type Store interface {
 
 // Creator is a [Store] that can make tags.
 type Creator interface {
-	// Create makes a tag that begins at t.Next. The error is ErrTagExists if it is there.
+	// Create makes a tag that begins at t.Next. The error is ErrTagExists if it is there, and
+	// ErrPruned if it is a group that a [Pruner] has removed.
 	Create(ctx context.Context, t Tag) error
 	// SetStep sets the step of a tag.
 	SetStep(ctx context.Context, tag string, step int64) error
@@ -69,6 +76,20 @@ type Advancer interface {
 
 // Warner is a [Store] that has remarks on what it cannot protect from, as its server is configured.
 type Warner interface{ Warnings() []string }
+
+// Clock is a [Store] whose server has a clock.
+type Clock interface {
+	// Now returns the time of the server.
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Pruner is a [Store] that can remove the groups of a tag.
+type Pruner interface {
+	// Prune removes the groups of a tag that were over before a day, see [GroupOf], and returns how
+	// many that were. It records the day first: Create refuses those groups with ErrPruned from then
+	// on. A later call may name a later day only.
+	Prune(ctx context.Context, tag string, before time.Time) (removed int, err error)
+}
 
 const (
 	// MaxTag is how many characters a tag may have, as in Leaf's table.

@@ -133,7 +133,8 @@ func checkTags(s store) {
 		s.wantErr("Tag", err, nil)
 		got.Description = want.Description // Tag may not know it
 		for _, t := range []segment.Tag{got, listed[name]} {
-			if t.Updated = want.Updated; t != want {
+			t.Updated, t.Most = want.Updated, want.Most
+			if t != want {
 				safetytest.Of(s).Errorf("of %q there is %+v; want %+v", name, t, want)
 			}
 		}
@@ -146,6 +147,50 @@ func checkCreateTwice(s store) {
 	s.wantErr("Create", s.Create(s.within(), segment.Tag{Name: s.tag, Next: 1, Step: 5}),
 		segment.ErrTagExists)
 	s.wantTake(0, 50, 59)
+}
+
+// checkPrune: groups that are over are removed and not created again, and nothing else is. A store
+// need not be able to.
+func checkPrune(s store) {
+	s = s.made(1, 10)
+	pruner, ok := s.making.(segment.Pruner)
+	if !ok {
+		s.Skip("the store is no segment.Pruner")
+	}
+	for _, group := range []string{"", ".2025", ".2026-10", ".2026-10-31", ".2026-11", "x.2026-10"} {
+		s.wantErr("Create", cmp.Or(s.Create(s.within(), segment.Tag{Name: s.tag + group, Next: 1, Step: 1}),
+			segment.ErrTagExists), segment.ErrTagExists)
+	}
+	before := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for _, want := range []int{2, 0} {
+		if n, err := pruner.Prune(s.within(), s.tag, before); n != want || err != nil {
+			s.Errorf("Prune removed %d, %v; want %d", n, err, want)
+		}
+	}
+	_, err := pruner.Prune(s.within(), s.tag, before.AddDate(0, 0, -1))
+	s.wantErr("Prune of an earlier day", err, segment.ErrInvalidConfig)
+	other := s.another()
+	for group, want := range map[string]error{
+		".2026-10": segment.ErrPruned, ".2026-10-31": segment.ErrPruned, ".2024": segment.ErrPruned,
+		".2025": segment.ErrTagExists, ".2026-11": segment.ErrTagExists,
+		"x.2026-10": segment.ErrTagExists, ".2026-12": nil,
+	} {
+		s.wantErr("Create of "+group,
+			other.Create(s.within(), segment.Tag{Name: s.tag + group, Next: 1, Step: 1}), want)
+	}
+	_, err = pruner.Prune(s.within(), rand.Text(), before)
+	s.wantErr("Prune of no tag", err, segment.ErrUnknownTag)
+}
+
+// checkClock: the clock of a store that has one is about right.
+func checkClock(s store) {
+	clock, ok := s.another().making.(segment.Clock)
+	if !ok {
+		s.Skip("the store is no segment.Clock")
+	}
+	if now, err := clock.Now(s.within()); err != nil || time.Since(now).Abs() > time.Hour {
+		s.Errorf("the time is %v, %v", now, err)
+	}
 }
 
 // checkSetStep: the step is that of the next range.

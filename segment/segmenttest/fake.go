@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
@@ -15,18 +16,20 @@ import (
 type Fake struct {
 	mu      sync.Mutex
 	tags    map[string]*segment.Tag
+	pruned  map[string]time.Time
+	ahead   time.Duration // of the clock
 	closed  bool
 	between Between
 	calls   map[string]int
 }
 
 // Between is called in place of a call to a [Fake], and calls do, or not, or twice. The operations
-// are take, give back, tag, tags, advance, create, set step.
+// are take, give back, tag, tags, advance, create, set step, now, prune.
 type Between func(ctx context.Context, op, tag string, do func() error) error
 
 // NewFake returns a store with some tags.
 func NewFake(tags ...segment.Tag) *Fake {
-	f := &Fake{tags: map[string]*segment.Tag{}, calls: map[string]int{}}
+	f := &Fake{tags: map[string]*segment.Tag{}, pruned: map[string]time.Time{}, calls: map[string]int{}}
 	for _, t := range tags {
 		f.tags[t.Name] = &t
 	}
@@ -36,6 +39,8 @@ func NewFake(tags ...segment.Tag) *Fake {
 var (
 	_ segment.Store   = (*Fake)(nil)
 	_ segment.Creator = (*Fake)(nil)
+	_ segment.Clock   = (*Fake)(nil)
+	_ segment.Pruner  = (*Fake)(nil)
 )
 
 // Intercept has b called in place of each call from now on. Nil: nothing is.
@@ -59,6 +64,13 @@ func (f *Fake) Set(tag string, next int64) {
 	f.tags[tag].Next = next
 }
 
+// SetClock sets how far the clock of the store is ahead of this machine's.
+func (f *Fake) SetClock(ahead time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ahead = ahead
+}
+
 // Delete deletes a tag.
 func (f *Fake) Delete(tag string) {
 	f.mu.Lock()
@@ -80,7 +92,7 @@ func call[T any](ctx context.Context, f *Fake, op, tag string,
 		switch {
 		case f.closed:
 			return segment.ErrClosed
-		case t == nil && op != "tags" && op != "create":
+		case t == nil && tag != "" && op != "create":
 			return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
 		}
 		v, err := do(t)
@@ -181,6 +193,11 @@ func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
 		if there != nil {
 			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
 		}
+		if tag, _, ok := segment.GroupOf(t.Name); ok {
+			if err := segment.CheckPruned(t.Name, f.pruned[tag]); err != nil {
+				return err
+			}
+		}
 		f.tags[t.Name] = &t
 		return nil
 	})
@@ -194,6 +211,32 @@ func (f *Fake) SetStep(ctx context.Context, tag string, step int64) error {
 	return f.change(ctx, "set step", tag, func(t *segment.Tag) error {
 		t.Step = step
 		return nil
+	})
+}
+
+// Now implements [segment.Clock].
+func (f *Fake) Now(ctx context.Context) (time.Time, error) {
+	return call(ctx, f, "now", "", func(*segment.Tag) (time.Time, error) {
+		return time.Now().Add(f.ahead), nil
+	})
+}
+
+// Prune implements [segment.Pruner].
+func (f *Fake) Prune(ctx context.Context, tag string, before time.Time) (int, error) {
+	return call(ctx, f, "prune", tag, func(*segment.Tag) (removed int, _ error) {
+		if before.Before(f.pruned[tag]) {
+			return 0, fmt.Errorf("%w: groups before %s are pruned already", segment.ErrInvalidConfig,
+				f.pruned[tag].Format(time.DateOnly))
+		}
+		f.pruned[tag] = before
+		for name := range f.tags {
+			of, _, ok := segment.GroupOf(name)
+			if ok && of == tag && segment.CheckPruned(name, before) != nil {
+				delete(f.tags, name)
+				removed++
+			}
+		}
+		return removed, nil
 	})
 }
 

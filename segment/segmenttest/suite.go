@@ -42,6 +42,8 @@ var cases = []check{
 	{"Tags", checkTags},
 	{"CreateTwice", checkCreateTwice},
 	{"SetStep", checkSetStep},
+	{"Prune", checkPrune},
+	{"Clock", checkClock},
 	{"Exhausted", checkExhausted},
 	{"Apart", checkApart},
 	{"Invalid", checkInvalid},
