@@ -7,6 +7,7 @@ type Class int
 const (
 	Unknown   Class = iota // what was asked for may have been done
 	Race                   // it was rolled back for somebody else; trying again helps
+	Mismatch               // it was rolled back, because what was stored is not what was asked for
 	Duplicate              // it was rolled back, because a row or a table is there already
 	NoTables               // there is no such table
 	Misfit                 // a table is there, and its columns are not what they have to be

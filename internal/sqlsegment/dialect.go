@@ -26,18 +26,20 @@ type DB interface {
 	Close() error
 }
 
-// Dialect is how a database writes things. In its texts {table} and {meta} are the tables,
-// {identity} is the lineage; $TAG and the like are literals.
+// Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity}
+// is the server, {key} is the name of the tag's row in {meta}; $TAG and the like are literals.
 type Dialect struct {
 	sqldb.Words
 	// Quote is a name, and Plain a text that goes with others in a column.
 	Quote, Plain func(s string) string
-	// Changed returns statements which make an UPDATE of $TAG that adds $SIZE to {raised}, and return
-	// a row: how many rows that has changed, max_id and step then, and {raised} before.
-	Changed func(update string) []string
-	Raised  string // is max_id, as {raised}
-	// Prompt is a condition: a statement has not waited for longer than $WAIT microseconds. Who has
-	// asked for it is gone by then.
+	// Lock is a statement that locks the row of $TAG and keeps its max_id, or -1 for NULL, until the
+	// transaction ends. Was is the expression for what it has kept.
+	Lock, Was string
+	// Abort is an expression that ends the transaction with an error of the class [sqldb.Mismatch] if
+	// {wrong} is true.
+	Abort string
+	// Prompt is a condition: Lock has not waited for longer than $WAIT microseconds. Who has asked for
+	// it is gone by then.
 	Prompt string
 	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is
 	// here.
@@ -45,8 +47,7 @@ type Dialect struct {
 	// Hidden is the condition that rows of {table} or {meta} may be hidden from this user. $SCHEMA and
 	// $TABLE name the table.
 	Hidden string
-	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that
-	// for all tags.
+	// Key is the expression {key}: $ALL, a colon, and the tag as biz_tag has it.
 	Key string
 	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA,
 	// which may be empty, and their types. No row: there is no such table.
@@ -54,8 +55,6 @@ type Dialect struct {
 	// Updated is an expression: seconds since 1970 of the last change. Updates is what sets it in an
 	// UPDATE.
 	Updated, Updates string
-	// Replaced ends an INSERT that replaces the identity and the stamp of a row that is there.
-	Replaced string
 	// All ends an UPDATE of all rows, whatever the settings are.
 	All          string
 	Schema, Meta string // statements that make the tables
@@ -87,14 +86,17 @@ type values map[string]any
 // expression is a value that is written as it is.
 type expression string
 
-// write fills in what a text leaves open, in one go: what a value contains is left as it is.
+// write fills in what a text leaves open. What a value contains is left as it is.
 func (s *Store) write(text string, v values) string {
 	d := &s.dialect
+	text = strings.NewReplacer(
+		"{identity}", s.identity, "{key}", d.Key, "{was}", d.Was, "{unsafe}", d.Unsafe.If,
+	).Replace(text)
 	pairs := []string{
 		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
-		"{identity}", d.Lineage, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates,
-		"{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
-		"$ALL", d.Text(s.table.name), "$SCHEMA", d.Text(s.table.schema), "$TABLE", d.Text(s.table.name),
+		"{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates, "{all}", d.All,
+		"$ALL", d.Text(s.table.name), "$MINUTES", d.Text(s.table.name + "!minutes"),
+		"$SCHEMA", d.Text(s.table.schema), "$TABLE", d.Text(s.table.name),
 	}
 	for name, value := range v {
 		literal := fmt.Sprint(value)
@@ -109,13 +111,11 @@ func (s *Store) write(text string, v values) string {
 // schemaText is the statement that makes the table.
 func (s *Store) schemaText() string { return s.write(s.dialect.Schema, nil) }
 
-// grants gives a user the rights that a program needs, as comments: only who runs it knows the
-// user.
-func (s *Store) grants() string {
-	right := func(table string) string {
-		return "-- GRANT SELECT, INSERT, UPDATE ON " + table + " TO user;"
-	}
-	return right(s.write("{table}", nil)) + "\n" + right(s.write("{meta}", nil))
+// setup makes what is missing. The rights are comments: only who runs it knows the user.
+func (s *Store) setup() string {
+	right := s.write("-- GRANT SELECT, INSERT, UPDATE ON {table} TO user;\n"+
+		"-- GRANT SELECT, INSERT, UPDATE ON {meta} TO user;", nil)
+	return s.schemaText() + ";\n" + s.write(s.dialect.Meta, nil) + ";\n" + right
 }
 
 // Schema is the statement that makes a table; empty: the default one. A name that is none gives an

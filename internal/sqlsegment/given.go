@@ -30,20 +30,15 @@ func (g *given) floor(tag string) floor {
 	return f
 }
 
-// note notes a range, and returns an error if it does not begin above what was handed out before it
-// was asked for. Before is the floor then; it is no measure if something was given back meanwhile.
-func (g *given) note(tag string, r segment.Range, before floor) error {
+// note notes a range that was taken.
+func (g *given) note(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.tags[tag]
-	if r.First <= before.last && now.returns == before.returns {
-		return &segment.WentBackError{Tag: tag, Got: r, Above: before.last}
-	}
 	if g.tags == nil {
 		g.tags = map[string]floor{}
 	}
+	now := g.tags[tag]
 	g.tags[tag] = floor{max(now.last, r.Last), now.returns}
-	return nil
 }
 
 // back notes that a range is given back.

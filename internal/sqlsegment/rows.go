@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,63 +19,61 @@ import (
 type row struct {
 	tag        string // as it is stored
 	next, step int64
+	was        int64 // next before the change that came before the reading
 	nextDamage error // why next cannot be used; nil: it can
 	stepDamage error
 	here       string // which server this is
 	unsafe     bool   // it is set such that nothing may be taken
-	base, own  mark   // what is recorded for all tags, and for this one
+	base       record // what is recorded for all tags
+	own        mark   // and for this one
 }
 
-// readBy reads the row of a tag, after other statements of the same transaction. Without statements
-// it writes nothing.
-func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row, err error) {
-	rows, err := s.run(func(meta bool) ([][]string, error) {
-		recorded := "'', 0, '', 0"
-		if meta {
-			var parts []string
-			for _, name := range []string{"$ALL", s.dialect.Key} {
-				for _, column := range []string{"identity", "stamp"} {
-					parts = append(parts, "(SELECT "+column+" FROM {meta} WHERE name = "+name+")")
-				}
-			}
-			recorded = strings.Join(parts, ", ")
-		}
-		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 "+
-			"ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", values{"$TAG": tag})
-		return s.transact(ctx, len(before) > 0, append(before, last)...)
-	})
+// reading is the statement that reads a row. After statements that have locked and changed it, it
+// ends the transaction if what is stored is neither what was there before nor what the change makes
+// of it, as with a trigger; empty: nothing was changed.
+func (s *Store) reading(after string) string {
+	was, abort := "max_id", "0"
+	if after != "" {
+		was = s.dialect.Was
+		abort = strings.ReplaceAll(s.dialect.Abort, "{wrong}", "COALESCE(max_id, -1) <> {was} AND NOT "+
+			"(COALESCE(max_id, -1) = "+after+" AND (SELECT COUNT(*) FROM {table} WHERE biz_tag = $TAG) = 1)")
+	}
+	text := "SELECT biz_tag, max_id, step, " + was + ", {identity}, CASE WHEN {unsafe} THEN 1 ELSE 0 END"
+	for _, column := range []string{
+		"identity, $ALL", "stamp, $ALL", "stamp, $MINUTES", "identity, {key}", "stamp, {key}",
+	} {
+		what, name, _ := strings.Cut(column, ", ")
+		text += ", (SELECT " + what + " FROM {meta} WHERE name = " + name + ")"
+	}
+	return text + ", " + abort + " FROM {table} WHERE biz_tag = $TAG"
+}
+
+// unknown is the error of a tag that is not in the table.
+func (s *Store) unknown(tag string) error {
+	return fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+}
+
+// parse reads what a reading returned.
+func (s *Store) parse(tag string, rows [][]string) (r row, err error) {
 	switch {
-	case err != nil:
-		return r, err
 	case len(rows) == 0:
-		return r, fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+		return r, s.unknown(tag)
+	case len(rows) > 1:
+		return r, fmt.Errorf("%w: table %v has %d rows of tag %q, so that ranges would be handed out "+
+			"twice; delete all but the one with the highest max_id, and make biz_tag the primary key",
+			segment.ErrDamaged, s.table, len(rows), tag)
 	}
 	cols := rows[0]
-	r.tag, r.here = cols[0], cols[3]
-	r.unsafe = cols[4] == "1"
+	r.tag, r.here, r.unsafe = cols[0], cols[4], cols[5] == "1"
 	r.next, r.nextDamage = s.storedNext(tag, cols[1])
 	r.step, r.stepDamage = s.storedStep(tag, cols[2])
-	for i, m := range []*mark{&r.base, &r.own} {
-		m.identity = cols[5+2*i]
-		m.stamp, _ = number(cols[6+2*i]) // there is none if it is empty
-	}
+	r.base.identity, r.own.identity = cols[6], cols[9]
+	// What is empty is 0.
+	r.was, _ = wholeNumber(cols[3])
+	r.base.stamp, _ = wholeNumber(cols[7])
+	r.base.minutes, _ = wholeNumber(cols[8])
+	r.own.stamp, _ = wholeNumber(cols[10])
 	return r, nil
-}
-
-// run runs what reads our own table, or is told that it is not there. Without it, what others have
-// recorded since this program began is not noticed.
-func (s *Store) run(f func(meta bool) ([][]string, error)) ([][]string, error) {
-	meta := s.meta.Load()
-	rows, err := f(meta)
-	if !meta || !s.lacks(err) {
-		return rows, err
-	}
-	rows, err = f(false)
-	if err == nil && s.meta.Swap(false) {
-		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed "+
-			"what others say of the server", "table", s.table.String())
-	}
-	return rows, err
 }
 
 // transact makes statements in one transaction.
@@ -95,7 +92,7 @@ func statements(texts []string) []sqldb.Statement {
 
 // storedNext reads max_id of a tag.
 func (s *Store) storedNext(tag, text string) (int64, error) {
-	n, err := number(text)
+	n, err := wholeNumber(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %s; a whole number from 0 to %d is "+
 			"allowed; set one above every number in use", segment.ErrDamaged,
@@ -106,7 +103,7 @@ func (s *Store) storedNext(tag, text string) (int64, error) {
 
 // storedStep reads the step of a tag.
 func (s *Store) storedStep(tag, text string) (int64, error) {
-	n, err := number(text)
+	n, err := wholeNumber(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d",
 			segment.ErrDamaged, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
@@ -114,8 +111,8 @@ func (s *Store) storedStep(tag, text string) (int64, error) {
 	return n, segment.CheckStored(tag, "step in table "+s.table.String(), n)
 }
 
-// number reads a whole number of a column that may be unsigned, or decimal.
-func number(s string) (int64, error) {
+// wholeNumber reads a whole number of a column that may be unsigned, or decimal.
+func wholeNumber(s string) (int64, error) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if strings.Trim(fraction, "0") != "" || err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -131,7 +128,7 @@ func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) 
 	}
 	all, err := s.tags(ctx, "WHERE biz_tag = $TAG", tag)
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+		err = s.unknown(tag)
 	}
 	if err != nil {
 		return t, err
@@ -153,12 +150,12 @@ func (s *Store) tags(ctx context.Context, some, tag string) (all []segment.Tag, 
 		}
 		all = nil
 		for _, r := range rows {
-			t := segment.Tag{Name: r[0], Description: r[3]}
+			t := segment.Tag{Name: r[0], Description: r[3], Most: s.bound.Load() - 1}
 			var next, step error
 			t.Next, next = s.storedNext(t.Name, r[1])
 			t.Step, step = s.storedStep(t.Name, r[2])
 			t.Damage = cmp.Or(next, step)
-			if seconds, err := number(r[4]); err == nil && seconds > 0 {
+			if seconds, err := wholeNumber(r[4]); err == nil && seconds > 0 {
 				t.Updated = time.Unix(seconds, 0)
 			}
 			all = append(all, t)
@@ -179,15 +176,85 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 			s.fits("step", t.Step, s.stepMost.Load())); err != nil {
 			return err
 		}
-		_, err := s.transact(ctx, true,
-			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, "+
-				"$STEP, $WHAT)",
-				values{"$TAG": t.Name, "$NEXT": t.Next, "$STEP": t.Step, "$WHAT": t.Description}))
+		since := never // nothing is skipped after that
+		if !t.Since.IsZero() {
+			since = t.Since.AddDate(0, 0, -1).Format(time.DateOnly) // whatever the time zones are
+		}
+		of, over, group := segment.GroupOf(t.Name)
+		if !group {
+			over = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		prefix := s.skips()
+		v := values{
+			"$TAG": t.Name, "$NEXT": t.Next, "$STEP": t.Step, "$WHAT": t.Description, "$SINCE": since,
+			"$SKIPS": prefix, "$LEN": len(prefix), "$PRUNED": s.pruned(of),
+			"$OVER": over.Format(time.DateOnly),
+		}
+		// Whoever skips numbers, or removes groups, does so before, or finds the tag.
+		const pruned = "SELECT identity FROM {meta} WHERE name = $PRUNED"
+		rows, err := s.transact(ctx, true, s.write(lockRecord, nil),
+			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) SELECT $TAG, $NEXT + "+
+				"COALESCE(SUM(stamp), 0), $STEP, $WHAT FROM {meta} WHERE LEFT(name, $LEN) = $SKIPS AND "+
+				"identity >= $SINCE HAVING COALESCE(("+pruned+"), '') < $OVER", v), s.write(pruned, v))
 		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}
+		if err == nil && len(rows) > 0 {
+			before, _ := time.Parse(time.DateOnly, rows[0][0])
+			return segment.CheckPruned(t.Name, before)
+		}
 		return err
 	})
+}
+
+const (
+	never      = "9999-12-31"
+	lockRecord = "SELECT stamp FROM {meta} WHERE name = $ALL FOR UPDATE"
+)
+
+// pruned is the name of the row of our own table that has the day before which the groups of a tag
+// were removed.
+func (s *Store) pruned(tag string) string { return s.table.name + "!pruned:" + tag }
+
+// Prune implements [segment.Pruner].
+func (s *Store) Prune(ctx context.Context, tag string,
+	before time.Time,
+) (removed int, err error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return 0, err
+	}
+	day := before.Format(time.DateOnly)
+	v := values{"$TAG": tag, "$PRUNED": s.pruned(tag), "$DAY": day}
+	err = s.call(ctx, func(ctx context.Context) error {
+		rows, err := s.transact(ctx, true, s.write(lockRecord, nil),
+			s.write("UPDATE {meta} SET identity = $DAY WHERE name = $PRUNED AND identity < $DAY", v),
+			s.write(s.dialect.Insert+" {meta} (name, identity, stamp) SELECT $PRUNED, $DAY, 0 FROM {table} "+
+				"WHERE biz_tag = $TAG "+s.dialect.Present, v),
+			s.write("SELECT identity FROM {meta} WHERE name = $PRUNED", v))
+		switch {
+		case err != nil:
+			return err
+		case len(rows) == 0:
+			return s.unknown(tag)
+		case rows[0][0] != day:
+			return fmt.Errorf("%w: the groups of tag %q before %s are removed already",
+				segment.ErrInvalidConfig, tag, rows[0][0])
+		}
+		all, err := s.transact(ctx, false, s.write("SELECT biz_tag FROM {table}", nil))
+		var names []string
+		for _, r := range all {
+			if of, _, _ := segment.GroupOf(r[0]); of == tag && segment.CheckPruned(r[0], before) != nil {
+				names = append(names, s.dialect.Text(r[0]))
+			}
+		}
+		if removed = len(names); err != nil || removed == 0 {
+			return err
+		}
+		_, err = s.transact(ctx, true, s.write("DELETE FROM {table} WHERE biz_tag IN ($NAMES)",
+			values{"$NAMES": expression(strings.Join(names, ", "))}))
+		return err
+	})
+	return removed, err
 }
 
 // SetStep implements [segment.Creator].
@@ -199,8 +266,12 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 		if err := s.fits("step", step, s.stepMost.Load()); err != nil {
 			return err
 		}
-		_, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG",
-			values{"$STEP": step, "$TAG": tag}))
+		v := values{"$STEP": step, "$TAG": tag}
+		rows, err := s.transact(ctx, true,
+			s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", v), s.write(s.reading(""), v))
+		if err == nil {
+			_, err = s.parse(tag, rows)
+		}
 		return err
 	})
 }
@@ -214,21 +285,39 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		if err := s.fits("the next number", to, s.bound.Load()); err != nil {
 			return err
 		}
-		// The row stays locked until it is read: nobody has taken a range in between.
-		r, err := s.readBy(ctx, tag, s.write(
-			"UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO",
-			values{"$TO": to, "$TAG": tag}))
-		switch {
-		case err != nil:
-			return err
-		case r.nextDamage != nil:
-			return r.nextDamage
-		case r.next > to:
-			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
-				segment.ErrInvalidConfig, tag, r.next, to)
+		for range tries {
+			r, raised, err := s.change(ctx, false, tag, "$TO", "max_id < $TO", values{
+				"$TO": to, "$OWN": int64(math.MaxInt64), // whatever is recorded of this tag
+			})
+			if err == nil {
+				err = s.judge(ctx, tag, r)
+			}
+			switch {
+			case err != nil:
+				return err
+			case r.nextDamage != nil:
+				return r.nextDamage
+			case r.next > to:
+				return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
+					segment.ErrInvalidConfig, tag, r.next, to)
+			case raised || r.next == to:
+				return s.accept(ctx, r)
+			}
 		}
-		return s.accept(ctx, tag, r)
+		return s.altered(tag)
 	})
+}
+
+// accept records that a tag is as it should be on this server, if something else is recorded of it.
+func (s *Store) accept(ctx context.Context, r row) error {
+	if r.own.stamp <= r.base.stamp || s.same(r.own, r.here) {
+		return nil
+	}
+	f, err := s.find(ctx)
+	if err == nil {
+		_, err = s.transact(ctx, true, s.say(r.tag, mark{r.here, s.newStamp(f)}, r.own)...)
+	}
+	return err
 }
 
 // fits refuses what a column would clamp.
@@ -236,55 +325,6 @@ func (s *Store) fits(what string, n, most int64) error {
 	if n > most || n < 0 {
 		return fmt.Errorf("%w: %s is %d; the column in table %v holds numbers from 0 to %d",
 			segment.ErrInvalidConfig, what, n, s.table, most)
-	}
-	return nil
-}
-
-// whole is a type of whole numbers, as databases write it.
-var whole = regexp.MustCompile(
-	`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( ` +
-		`unsigned)?(?: zerofill)?$`)
-
-// boundOf is the largest number that a column of a type can hold, and that fits in int64.
-func boundOf(name string) (int64, error) {
-	m := whole.FindStringSubmatch(strings.ToLower(name))
-	if m == nil {
-		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint",
-			segment.ErrInvalidConfig, name)
-	}
-	bits := map[string]int{
-		"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31,
-		"int": 31,
-	}[m[1]]
-	switch {
-	case bits > 0 && m[3] != "":
-		return 1<<(bits+1) - 1, nil
-	case bits > 0:
-		return 1<<bits - 1, nil
-	case m[1] == "bigint":
-		return math.MaxInt64, nil
-	}
-	digits, err := strconv.Atoi(m[2])
-	if err != nil || digits > 18 || m[2] == "" {
-		return math.MaxInt64, nil //nolint:nilerr // numeric without digits has no bound
-	}
-	n := int64(1)
-	for range digits {
-		n *= 10
-	}
-	return n - 1, nil
-}
-
-// holds notes which numbers a column can hold.
-func (s *Store) holds(column, kind string) error {
-	bound, err := boundOf(kind)
-	switch {
-	case err != nil:
-		return fmt.Errorf("column %s of table %v: %w", column, s.table, err)
-	case column == "max_id":
-		s.bound.Store(bound)
-	default:
-		s.stepMost.Store(bound)
 	}
 	return nil
 }

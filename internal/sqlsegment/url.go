@@ -3,6 +3,7 @@ package sqlsegment
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -40,11 +41,14 @@ func parseURL(s sqldb.Scheme, u *driver.URL) (server sqldb.Server, o Options, er
 	if server, err = s.Server(u, "table="+DefaultTable); err != nil {
 		return server, o, err
 	}
-	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"},
+	if err := u.OnlyOptions(append([]string{"table", "durable", "failover", "servers"},
 		sqldb.ServerOptions...)...); err != nil {
 		return server, o, err
 	}
 	o.Logger, o.Table = u.Logger, u.Option("table")
+	if u.Has("servers") {
+		o.Servers = strings.Split(u.Option("servers"), ",")
+	}
 	o.RequireDurable, o.Skip, err = segment.ParseSafety(u)
 	return server, o, err
 }

@@ -14,21 +14,19 @@ func dialect() sqlsegment.Dialect {
 		Words: mysqldb.Words,
 		Quote: func(name string) string { return "`" + name + "`" },
 		Plain: plain,
-		Changed: func(update string) []string {
-			return []string{update, "SELECT ROW_COUNT(), MAX(max_id), MAX(step), LAST_INSERT_ID() FROM " +
-				"{table} WHERE biz_tag = $TAG"}
-		},
-		Raised: "LAST_INSERT_ID(max_id)",
+		Lock: "SELECT COALESCE(max_id, -1), NOW(6) INTO @unalike_was, @unalike_since FROM {table} " +
+			"WHERE biz_tag = $TAG LIMIT 1 FOR UPDATE",
+		Was:   "@unalike_was",
+		Abort: mysqldb.Abort,
 		// The server does not notice that a client has gone which waits for a lock.
-		Prompt: "SYSDATE(6) <= NOW(6) + INTERVAL $WAIT MICROSECOND",
+		Prompt: "TIMESTAMPDIFF(MICROSECOND, @unalike_since, SYSDATE(6)) <= $WAIT",
 		Unsafe: mysqldb.Statements,
 		Hidden: "1 = 0",
 		Key:    "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
 		Types: "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") +
 			" FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
-		Updated:  "UNIX_TIMESTAMP(update_time)",
-		Replaced: "ON DUPLICATE KEY UPDATE identity = VALUES(identity), stamp = VALUES(stamp)",
-		All:      "LIMIT 9223372036854775807", // for safe updates
+		Updated: "UNIX_TIMESTAMP(update_time)",
+		All:     "LIMIT 9223372036854775807", // for safe updates
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) NOT NULL DEFAULT '', max_id " +
 			"bigint NOT NULL DEFAULT '1', step int NOT NULL, description varchar(256) DEFAULT NULL, " +
 			"update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE " +

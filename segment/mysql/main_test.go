@@ -70,6 +70,8 @@ func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 				" THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
 		},
 		Calm: "DROP TRIGGER race",
+		Waits: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE " +
+			"'SELECT COALESCE(max_id%FOR UPDATE'",
 	}
 }
 

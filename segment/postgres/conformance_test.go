@@ -56,7 +56,8 @@ func TestURL(t *testing.T) {
 // TestRowSecurity: a user from whom row-level security may hide rows is refused.
 func TestRowSecurity(t *testing.T) {
 	s := start(t)
-	s.Do("CREATE ROLE app LOGIN", "GRANT SELECT, INSERT, UPDATE ON leaf_alloc TO app",
+	s.Create("a", 1)
+	s.Do("CREATE ROLE app LOGIN", "GRANT SELECT, INSERT, UPDATE ON leaf_alloc, unalike_meta TO app",
 		"ALTER TABLE leaf_alloc ENABLE ROW LEVEL SECURITY")
 	url := "postgres://app@127.0.0.1:" + s.Port + "/postgres"
 	_, err := segment.Open(s.Within(), url, segment.OpenOptions{})
@@ -76,6 +77,7 @@ func TestRowSecurity(t *testing.T) {
 func TestSafety(t *testing.T) {
 	s := start(t, "-c", "fsync=on", "-c", "full_page_writes=on")
 	for name, run := range map[string]func(server){
+		"trigger":   checkTrigger,
 		"committed": checkCommitted,
 		"unlogged":  checkUnlogged,
 		"index":     checkIndex,
@@ -177,4 +179,36 @@ func checkStandby(s server) {
 		strings.Contains(err.Error(), "is it the port") {
 		s.Errorf("Take: %v", err)
 	}
+}
+
+// checkTrigger: whatever a trigger or a view does to what is stored, nothing that is stored otherwise
+// is handed out, and the row is as before.
+func checkTrigger(s server) {
+	st := s.Create("a", 95)
+	const update = "CREATE TRIGGER moved BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION f()"
+	for _, c := range []struct {
+		body    string
+		changed bool
+	}{
+		{"NEW.max_id := NEW.max_id + 1000; RETURN NEW;", true},
+		{"NEW.max_id := LEAST(NEW.max_id, 100); RETURN NEW;", true},
+		{"RETURN OLD;", true},
+		{"RETURN NULL;", true},
+		{"NEW.step := NEW.step + 1; RETURN NEW;", false},
+	} {
+		s.Do("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "+c.body+" END$$", update)
+		s.WantWhole(st, "a", c.changed, c.body)
+		s.Do("DROP TRIGGER moved ON leaf_alloc", "DROP FUNCTION f()")
+	}
+	s.Do("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN UPDATE leaf_alloc SET "+
+		"max_id = 95 WHERE biz_tag = 'a'; RETURN NULL; END$$", "CREATE TRIGGER moved AFTER UPDATE ON "+
+		"leaf_alloc FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION f()")
+	s.WantWhole(st, "a", true, "an AFTER trigger")
+	s.Do("DROP TRIGGER moved ON leaf_alloc", "DROP FUNCTION f()",
+		"CREATE VIEW numbers AS SELECT * FROM leaf_alloc",
+		"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NEW; END$$",
+		"CREATE TRIGGER moved INSTEAD OF UPDATE ON numbers FOR EACH ROW EXECUTE FUNCTION f()")
+	view := openStore(s, s.URL(), Options{Table: "numbers"})
+	s.WantWhole(view, "a", true, "a view that stores nothing")
+	s.Do("DROP VIEW numbers", "DROP FUNCTION f()")
 }

@@ -14,20 +14,18 @@ func dialect() sqlsegment.Dialect {
 		Words: pgdb.Words,
 		Quote: func(name string) string { return `"` + name + `"` },
 		Plain: func(text string) string { return "(" + text + ")::text" },
-		Changed: func(update string) []string {
-			return []string{"WITH changed AS (" + update + " RETURNING max_id, step) SELECT COUNT(*), " +
-				"MAX(max_id), MAX(step), MAX(max_id - $SIZE) FROM changed"}
-		},
-		Raised: "max_id",
+		Lock: "SELECT set_config('unalike.was', COALESCE(max_id, -1)::text, true) FROM {table} " +
+			"WHERE biz_tag = $TAG FOR UPDATE",
+		Was:    "NULLIF(current_setting('unalike.was', true), '')::numeric",
+		Abort:  pgdb.Abort,
 		Prompt: "1 = 1", // the client has what it has given up cancelled
 		Unsafe: sqldb.Risk{If: "1 = 0"},
 		Hidden: "row_security_active(" + oid + ") OR row_security_active(to_regclass('{meta}'))",
 		Key:    "$ALL || ':' || biz_tag",
 		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE " +
 			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped AND attrelid = " + oid,
-		Updated:  "extract(epoch FROM update_time)::bigint",
-		Updates:  ", update_time = now()",
-		Replaced: "ON CONFLICT (name) DO UPDATE SET identity = excluded.identity, stamp = excluded.stamp",
+		Updated: "extract(epoch FROM update_time)::bigint",
+		Updates: ", update_time = now()",
 		Schema: "CREATE TABLE {table} (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT " +
 			"NULL DEFAULT 1, step integer NOT NULL, description varchar(256), " +
 			"update_time timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50)",

@@ -90,6 +90,7 @@ func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 				" IF nextval('races') % 3 <> 0 THEN RAISE deadlock_detected; END IF; RETURN NEW; END$$",
 			"CREATE TRIGGER race BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION race()",
 		},
-		Calm: "DROP TRIGGER race ON leaf_alloc",
+		Calm:  "DROP TRIGGER race ON leaf_alloc",
+		Waits: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
 	}
 }

@@ -20,6 +20,9 @@ type Options struct {
 	// Skip is what is added to every tag when the server is another one than before, as after a
 	// failover. 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
+	// Servers are the identities of servers each of which has all that any of them has confirmed, as
+	// those of a Galera cluster: a change from one to another is none. Empty: there is one server.
+	Servers []string
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
 	Logger *slog.Logger

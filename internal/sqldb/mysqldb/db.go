@@ -166,6 +166,10 @@ func (d *DB) try(ctx context.Context, p pool, before, script string) (rows [][]s
 	return last(conn.QueryContext(ctx, script))
 }
 
+// Abort is an expression that ends a transaction if {wrong} is true, with an error of the class
+// [sqldb.Mismatch]. It is not that of the guard, and no constant, which would be worked out first.
+const Abort = "CASE WHEN {wrong} THEN 18446744073709551615 + LENGTH(CONNECTION_ID()) ELSE 0 END"
+
 // classified adds the class to errors whose number alone does not say it.
 func classified(err error) error {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
@@ -176,6 +180,8 @@ func classified(err error) error {
 	case 1064:
 		return &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, " +
 			"which this driver needs, or the server does not understand", Err: err}
+	case 1690: // of Abort
+		return &sqldb.Fault{Class: sqldb.Mismatch, Says: "it was rolled back", Err: err}
 	case 1242: // of the guard
 		return &sqldb.Fault{
 			Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is", Err: err,

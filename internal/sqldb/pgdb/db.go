@@ -42,6 +42,10 @@ var Risks = []sqldb.Risk{{
 		"machine damages what it has stored; set it to on",
 }}
 
+// Abort is an expression that ends a transaction if {wrong} is true, with an error of the class
+// [sqldb.Mismatch].
+const Abort = "1 / CASE WHEN {wrong} THEN 0 ELSE 1 END"
+
 // DB is a database. Make it with [Open] or [Of].
 type DB struct {
 	pools *lifetime.Rotation[pool]

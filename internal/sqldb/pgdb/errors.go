@@ -78,6 +78,8 @@ func (*DB) Class(err error) sqldb.Class {
 		return sqldb.Unknown
 	}
 	switch e.Code {
+	case "22012": // of Abort
+		return sqldb.Mismatch
 	case "40001", "40P01", "55P03":
 		return sqldb.Race
 	case "23505", "42P07":

@@ -2,7 +2,9 @@ package sqlsegmenttest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -19,6 +21,14 @@ func elsewhere(tag string) string {
 		"', 'elsewhere', MAX(stamp) + 1000000 FROM unalike_meta"
 }
 
+// raise raises all tags with a program of its own, as somebody does.
+func (d *Database) raise(by int64) {
+	d.Helper()
+	if err := d.Store().AdvanceAll(d.Within(), by); err != nil {
+		d.Fatal(err)
+	}
+}
+
 // advance raises a tag with a program of its own, as somebody does.
 func (d *Database) advance(tag string, to int64) {
 	d.Helper()
@@ -28,10 +38,11 @@ func (d *Database) advance(tag string, to int64) {
 }
 
 // moved is about another server: a program that starts on another server than the one on record
-// takes nothing there, until somebody has advanced the tag.
+// takes nothing there, nor does any other one, until somebody has raised all tags.
 func moved(d *Database) {
-	d.Create("moved", 1)
+	here := d.Create("moved", 1)
 	d.Create("other", 1)
+	d.WantTake(here, "other", 1)
 	d.Do(away)
 	s := d.Store()
 	_, err := s.Take(d.Within(), "moved", 10)
@@ -39,15 +50,89 @@ func moved(d *Database) {
 	if !errors.As(err, &changed) || changed.Was != "elsewhere" || changed.Here == "" {
 		safetytest.Unless(d, err).Fatalf("Take on another server: %v", err)
 	}
-	if done, _ := s.GiveBack(d.Within(), "moved", segment.Range{}); done {
+	if done, _ := s.GiveBack(d.Within(), "moved", segment.Range{First: 0, Last: 0}); done {
 		safetytest.Of(d).Error("something was given back on another server")
 	}
-	d.advance("moved", 1000)
-	d.WantTake(s, "moved", 1000)
-	d.WantTake(d.Store(), "moved", 1010)
-	d.WantRefused(s, "other", segment.ErrStoreChanged, "")
-	d.advance("other", 1) // to where it is suffices
-	d.WantTake(s, "other", 1)
+	d.WantErr("Advance", s.Advance(d.Within(), "moved", 1000), segment.ErrStoreChanged, "elsewhere")
+	// Replication brings what the other one has recorded to the first server, which has it by its name.
+	d.WantRefused(here, "other", segment.ErrStoreChanged, "elsewhere")
+	d.WantRefused(d.Store(), "other", segment.ErrStoreChanged, "elsewhere")
+	next := d.Next("moved")
+	d.raise(1000)
+	d.WantTake(s, "moved", next+1000)
+	d.WantTake(d.Store(), "moved", next+1010)
+	d.WantTake(here, "other", 1011)
+}
+
+// restored is a database that went back as a whole: every program refuses, running or new, until
+// somebody has raised all tags, also where their own rows are above what they have had.
+func restored(d *Database) {
+	s := d.Create("restored", 1)
+	d.WantTake(s, "restored", 1)
+	d.Do("UPDATE unalike_meta SET stamp = stamp + 5 WHERE name = 'leaf_alloc!minutes'")
+	d.WantTake(s, "restored", 11)
+	d.Do("UPDATE unalike_meta SET stamp = stamp - 1 WHERE name = 'leaf_alloc!minutes'")
+	d.WantRefused(s, "restored", segment.ErrStoreChanged, "/6")
+	d.WantRefused(d.Open(d, d.Addr, 5000), "restored", segment.ErrStoreChanged, "/6")
+	d.raise(100)
+	d.WantTake(s, "restored", 121)
+	d.WantTake(d.Store(), "restored", 131)
+}
+
+// lost are tags that programs have made, and that a failover has lost: they are made again above what
+// can have been handed out, and those whose numbers begin later begin at 1.
+func lost(d *Database) {
+	d.Create("lost", 1)
+	d.Do(away)
+	d.WantTake(d.Open(d, d.Addr, 5000), "lost", 5001)
+	s := d.Store()
+	var today = time.Now().UTC()
+	for i, c := range []struct {
+		since time.Time
+		first int64
+	}{
+		{time.Unix(0, 0), 5001},
+		{today, 5001},
+		{today.AddDate(0, 0, 3), 1},
+		{time.Time{}, 1},
+	} {
+		tag := fmt.Sprint("lost", i)
+		err := s.Create(d.Within(), segment.Tag{Name: tag, Next: 1, Step: 10, Since: c.since})
+		if err != nil {
+			d.Fatal(err)
+		}
+		first := d.Next(tag)
+		if c.first == 1 && first != 1 || first < c.first {
+			d.Errorf("a tag of since %v begins at %d; want %d", c.since, first, c.first)
+		}
+	}
+}
+
+// inFlight has the record change while a take waits for the row: what is recorded counts.
+func inFlight(d *Database) {
+	s := d.Create("flight", 1)
+	d.WantTake(s, "flight", 1)
+	tx, err := d.SQL.BeginTx(d.Context(), nil)
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(d.Context(), "UPDATE leaf_alloc SET step = 11 WHERE biz_tag = 'flight'")
+	if err != nil {
+		d.Fatal(err)
+	}
+	result := make(chan error, 1)
+	go func() { result <- take(d.Within(), s, "flight", 10) }()
+	streamtest.Eventually(d, "the take waits", func() bool { return d.Int("%s", d.Waits) > 0 })
+	d.Do(away)
+	if err := tx.Commit(); err != nil {
+		d.Fatal(err)
+	}
+	d.WantErr("Take", <-result, segment.ErrStoreChanged, "elsewhere")
+	if n := d.Next("flight"); n != 11 {
+		safetytest.Of(d).Errorf("max_id is %d; want 11", n)
+	}
+	d.raise(0)
 }
 
 // failedBack is about the first server, which is promoted again after another one was: what that
@@ -89,26 +174,31 @@ func (d *Database) Promoted(cut func(), promote func() *Database) {
 	p.Lead(there.Addr)
 	d.WantErr("Next on a replica that was promoted", r.refusal(), segment.ErrStoreChanged, "")
 	d.WantRefused(there.Store(), "promoted", segment.ErrStoreChanged, "")
-	r.wantAbove(there, r.last+100)
+	there.raise(1000)
+	r.wantFrom(1000)
 }
 
-// setBack sets the row of a tag back, as restoring a dump does, to above what one sequence has and
-// below what another one of the same program has: neither uses what is below, and nothing more is
-// taken until somebody has advanced the tag.
+// setBack sets the row of a tag back, as restoring a row does, to above what one program has and
+// below what another one has. The latter notices it, and then nobody takes any of the tag until
+// somebody has advanced it, nor is the row raised. Other tags go on.
 func setBack(d *Database) {
-	store := d.Create("back", 1)
-	low, high := d.takes(store, "back"), d.takes(store, "back")
+	store, other := d.Create("back", 1), d.Create("forth", 1)
+	low, high := d.takes(other, "back"), d.takes(store, "back")
 	high.want(100)
 	d.Do("UPDATE leaf_alloc SET max_id = 60 WHERE biz_tag = 'back'")
+	d.WantRefused(store, "back", segment.ErrWentBack, "")
 	d.WantErr("Next", low.refusal(), segment.ErrWentBack, "")
-	for range 3 { // whoever begins anew is refused as well, and the attempts do not raise the row
-		_, err := segment.New(d.Within(), store, "back", segment.Config{MaxStep: 10})
+	for range 3 { // whoever begins anew is refused as well
+		_, err := segment.New(d.Within(), d.Store(), "back", segment.Config{MaxStep: 10})
 		d.WantErr("New", err, segment.ErrWentBack, "")
 	}
-	if n := d.Next("back"); n > 70 { // of two that tried at the same moment, one is put back
-		safetytest.Of(d).Errorf("max_id is %d; want 60, or 70, as nothing was taken", n)
+	if n := d.Next("back"); n != 60 {
+		safetytest.Of(d).Errorf("max_id is %d; want 60, as nothing was taken", n)
 	}
-	low.wantAbove(d, 5000)
+	d.WantTake(d.Store(), "forth", 1)
+	d.advance("back", 5000)
+	low.wantFrom(5000)
+	high.wantFrom(5000)
 }
 
 // taker takes the numbers of a sequence one by one, and sees to it that they rise.
@@ -159,12 +249,8 @@ func (r *taker) refusal() (err error) {
 	return err
 }
 
-// wantAbove advances the tag, and wants numbers from there on.
-func (r *taker) wantAbove(d *Database, to int64) {
+// wantFrom wants numbers from there on, after those in memory.
+func (r *taker) wantFrom(first int64) {
 	r.Helper()
-	d.advance(r.Tag(), to)
-	streamtest.Eventually(r, "it goes on", func() bool { return r.next() == nil })
-	if r.last < to {
-		safetytest.Of(r).Errorf("it goes on with %d", r.last)
-	}
+	streamtest.Eventually(r, "it goes on", func() bool { return r.next() == nil && r.last >= first })
 }

@@ -41,6 +41,8 @@ type Database struct {
 	Race []string
 	// Calm is a statement that undoes it.
 	Calm string
+	// Waits is a query of how many statements wait for a lock.
+	Waits string
 }
 
 // On returns the database for another test, or one below it.
@@ -110,6 +112,25 @@ func (d *Database) WantRefused(s segment.Store, tag string, want error, says str
 		safetytest.Of(d).Errorf("Take(%q, 10) = %v", tag, r)
 	}
 	d.WantErr("Take of "+tag, err, want, says)
+}
+
+// WantWhole takes ten numbers, and as many as the tag's step says, from a table that may store
+// something else: either the row is as before, and nothing is handed out, or it is above what was.
+func (d *Database) WantWhole(s segment.Store, tag string, changed bool, what string) {
+	d.Helper()
+	for _, step := range []int64{10, 0} {
+		before := d.Next(tag)
+		r, err := s.Take(d.Within(), tag, step)
+		after := d.Next(tag)
+		switch {
+		case err == nil && (r.First != before || r.Last != after-1):
+			safetytest.Of(d).Errorf("with %s: %v; max_id went from %d to %d", what, r, before, after)
+		case err != nil && after != before:
+			d.Errorf("with %s: %v; max_id went from %d to %d", what, err, before, after)
+		case changed && !errors.Is(err, segment.ErrDamaged), !changed && err != nil && step > 0:
+			d.Errorf("with %s: Take = %v, %v", what, r, err)
+		}
+	}
 }
 
 // WantErr checks what an error wraps and says; nil: there is none.

@@ -61,8 +61,9 @@ func SwitchOver(r Replicated) {
 	there := r.Promote()
 	p.Lead(there.Addr)
 	r.WantRefused(s, "switch", segment.ErrStoreChanged, "")
-	there.advance("switch", 1000)
-	r.WantTake(s, "switch", 1000)
+	next := there.Next("switch")
+	there.raise(1000)
+	r.WantTake(s, "switch", next+1000)
 	if n := r.Next("switch"); n != frozen {
 		r.Errorf("max_id on the frozen server went from %d to %d", frozen, n)
 	}

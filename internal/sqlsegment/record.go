@@ -1,0 +1,347 @@
+package sqlsegment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// mark is a row of our own table: which server is that of the table, or of one tag, and when that
+// was recorded. Stamps rise. Instead of a server it can name why nothing may be taken.
+type mark struct {
+	identity string
+	stamp    int64
+}
+
+// record is what is recorded for the whole table. Minutes rises once a minute while ranges are
+// taken, so that a database that was restored is noticed by every program that runs.
+type record struct {
+	mark
+	minutes int64
+}
+
+// What a mark says instead of naming a server.
+const (
+	refused  = "refused, "
+	changed  = refused + "another server than "
+	restored = refused + "restored from before "
+	wentBack = refused + "went back to %d, after %d"
+)
+
+// same reports whether a mark names the server that is here.
+func (s *Store) same(m mark, here string) bool {
+	return m.identity == here || here == s.opts.group() && slices.Contains(s.opts.Servers, m.identity)
+}
+
+// group is the identity of several servers that are one, because each has all that any of them has
+// confirmed.
+func (o *Options) group() string { return strings.Join(o.Servers, ",") }
+
+// known returns what was last found to be right, and the newest stamp that was found right for a tag.
+func (s *Store) known(tag string) (r record, newest int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record, max(s.record.stamp, s.own[tag])
+}
+
+// adopt notes what was found to be right.
+func (s *Store) adopt(r record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case r.mark != s.record.mark:
+		clear(s.own)
+	case r.minutes <= s.record.minutes:
+		return
+	}
+	s.record, s.counted = r, time.Now()
+}
+
+// judge returns nil if ranges of a tag may be taken where it was read. What it finds wrong first it
+// records, so that every program refuses until somebody has raised all tags, or this one; or it raises
+// all tags by Options.Skip if this is another server.
+func (s *Store) judge(ctx context.Context, tag string, r row) error {
+	known, _ := s.known("")
+	back := r.base.stamp < known.stamp ||
+		r.base.stamp == known.stamp && r.base.minutes < known.minutes
+	was, moved := strings.CutPrefix(r.base.identity, changed)
+	was, old := strings.CutPrefix(was, restored)
+	switch {
+	case old, moved && s.opts.Skip == 0:
+		return &segment.StoreChangedError{Tag: tag, Was: was, Here: r.here}
+	case moved || !s.same(r.base.mark, r.here) || back && !s.same(known.mark, r.here):
+		if back {
+			was = known.identity
+		}
+		return s.meet(ctx, tag, changed, was, r.here)
+	case back:
+		was = fmt.Sprintf("%s at %d/%d", known.identity, known.stamp, known.minutes)
+		here := fmt.Sprintf("%s at %d/%d", r.here, r.base.stamp, r.base.minutes)
+		return s.meet(ctx, tag, restored, was, here)
+	}
+	s.adopt(r.base)
+	return nil
+}
+
+// judgeOwn returns nil unless what is recorded of a tag itself names another server, or says why none
+// may be taken.
+func (s *Store) judgeOwn(tag string, r row) error {
+	if r.own.stamp <= r.base.stamp {
+		return nil
+	}
+	if s.same(r.own, r.here) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.own[tag] = r.own.stamp
+		return nil
+	}
+	var back segment.WentBackError
+	if n, _ := fmt.Sscanf(r.own.identity, wentBack, &back.Got.First, &back.Above); n == 2 {
+		back.Tag, back.Got.Last = tag, back.Got.First
+		return &back
+	}
+	return &segment.StoreChangedError{Tag: tag, Was: r.own.identity, Here: r.here}
+}
+
+// meet records that the table is not as it was, or skips numbers if it is on another server.
+func (s *Store) meet(ctx context.Context, tag, what, was, here string) error {
+	wrong := &segment.StoreChangedError{Tag: tag, Was: was, Here: here}
+	f, err := s.find(ctx)
+	if err == nil && what == changed && s.opts.Skip > 0 {
+		done, err := s.raise(ctx, f, s.opts.Skip)
+		if done {
+			s.log.Warn("the store of segments is another server than before; numbers were skipped",
+				"table", s.table.String(), "was", was, "is", here, "skipped", s.opts.Skip)
+		}
+		return err
+	}
+	if err == nil && !strings.HasPrefix(f.base.identity, refused) {
+		err = s.refuse(ctx, f, "", f.base.mark, what+was)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (recording it: %w)", wrong, err)
+	}
+	return wrong
+}
+
+// refuse records why nothing may be taken of a tag, or of any if it is empty, in place of a mark.
+func (s *Store) refuse(ctx context.Context, f finding, tag string, was mark, why string) error {
+	s.log.Warn("the store of segments gives no more ranges until somebody raises its tags",
+		"table", s.table.String(), "tag", cmp.Or(tag, "all"), "reason", why)
+	_, err := s.transact(ctx, true, s.say(tag, mark{why, s.newStamp(f)}, was)...)
+	return err
+}
+
+// newStamp is above all stamps, by as much as another program will hardly draw as well.
+func (s *Store) newStamp(f finding) int64 {
+	known, _ := s.known("")
+	return max(known.stamp, f.newest) + 1 + rand.Int64N(1<<30)
+}
+
+// say is the statements that record the mark of a tag, or of all, in place of another one.
+func (s *Store) say(tag string, is, was mark) []string {
+	name := s.table.name
+	if tag != "" {
+		name += ":" + tag
+	}
+	v := values{
+		"$NAME": name, "$IS": is.identity, "$STAMP": is.stamp, "$WAS": was.stamp,
+	}
+	return []string{
+		s.write("UPDATE {meta} SET identity = $IS, stamp = $STAMP WHERE name = $NAME AND stamp = $WAS", v),
+		s.write(s.dialect.Insert+" {meta} (name, identity, stamp) VALUES ($NAME, $IS, $STAMP) "+
+			s.dialect.Present, v),
+	}
+}
+
+// skips begins the names of rows of our own table, each of which has by how many numbers all tags
+// were raised, and the day of that as its identity.
+func (s *Store) skips() string { return s.table.name + "!skipped:" }
+
+// raise adds to every tag, and records this server as that of all tags, if the record is the one
+// that was found. What is damaged stays as it is.
+func (s *Store) raise(ctx context.Context, f finding, by int64) (done bool, err error) {
+	is := mark{f.here, s.newStamp(f)}
+	bound := s.bound.Load()
+	v := values{
+		"$MOST": max(0, bound-by), "$BOUND": bound, "$BY": by, "$STAMP": is.stamp,
+		"$SKIPS": s.skips() + fmt.Sprint(is.stamp), "$DAY": f.now.Format(time.DateOnly),
+	}
+	const recorded = "FROM {meta} WHERE name = $ALL AND stamp = $STAMP"
+	script := append(s.say("", is, f.base.mark),
+		s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST "+
+			"THEN $BOUND ELSE max_id + $BY END WHERE EXISTS (SELECT 1 "+recorded+") {all}", v),
+		s.write("INSERT INTO {meta} (name, identity, stamp) SELECT $SKIPS, $DAY, $BY "+recorded, v),
+		s.write("SELECT stamp "+recorded, v))
+	rows, err := s.transact(ctx, true, script...)
+	if done = err == nil && len(rows) > 0; done {
+		s.adopt(record{is, f.base.minutes})
+	}
+	return done, err
+}
+
+// AdvanceAll implements [segment.Advancer].
+func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
+	if by < 0 {
+		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only",
+			segment.ErrInvalidConfig, by)
+	}
+	return s.call(ctx, func(ctx context.Context) error {
+		f, err := s.find(ctx)
+		if err != nil {
+			return err
+		}
+		done, err := s.raise(ctx, f, by)
+		if err == nil && !done {
+			err = fmt.Errorf("table %v: somebody else has recorded something meanwhile; try again", s.table)
+		}
+		return err
+	})
+}
+
+// look looks at the server before the first call: its identity, what its columns hold, what it may
+// lose.
+func (s *Store) look(ctx context.Context) error {
+	if s.looked.Load() {
+		return nil
+	}
+	select {
+	case s.looking <- struct{}{}:
+		defer func() { <-s.looking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if s.looked.Load() {
+		return nil
+	}
+	found, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if s.opts.RequireDurable && len(found.risks) > 0 { //mutant:segment-durable
+		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig,
+			strings.Join(found.risks, "; "))
+	}
+	if s.same(found.base.mark, found.here) {
+		s.adopt(found.base)
+	}
+	s.mu.Lock()
+	s.warnings = found.risks
+	s.mu.Unlock()
+	for _, w := range found.risks {
+		s.log.Warn("the store of segments has a weakness", "table", s.table.String(), "warning", w)
+	}
+	s.looked.Store(true)
+	return nil
+}
+
+// begin finds out what there is, and records this server as that of the table if nothing is
+// recorded.
+func (s *Store) begin(ctx context.Context) (finding, error) {
+	f, err := s.find(ctx)
+	insert := s.dialect.Insert + " {meta} (name, identity, stamp) VALUES "
+	script := []string{
+		s.write(insert+"($ALL, {identity}, {now}) "+s.dialect.Present, nil),
+		s.write(insert+"($MINUTES, '', 1) "+s.dialect.Present, nil),
+	}
+	switch class := s.db.Class(err); {
+	case class == sqldb.NoTables || class == sqldb.Denied:
+		script = append([]string{s.write(s.dialect.Meta, nil)}, script...)
+	case err != nil || f.base.identity != "" && f.base.minutes > 0:
+		return f, err
+	}
+	_, err = s.transact(ctx, true, script...)
+	if class := s.db.Class(err); err == nil || class == sqldb.Duplicate || class == sqldb.Race {
+		return s.find(ctx)
+	}
+	return f, err
+}
+
+// finding is what there is on a server.
+type finding struct {
+	here   string
+	now    time.Time
+	base   record
+	newest int64 // the highest stamp of our own table
+	risks  []string
+}
+
+// find finds out what there is, in one round trip, and notes what the columns hold.
+func (s *Store) find(ctx context.Context) (f finding, err error) {
+	plain := s.dialect.Plain
+	number := func(n string) string { return plain("CAST(COALESCE(" + n + ", 0) AS CHAR(20))") }
+	text := "SELECT 'here', " + plain("{identity}") + ", CASE WHEN " + s.dialect.Hidden +
+		" THEN '1' ELSE '0' END UNION ALL SELECT 'now', '', " + number("{now}") +
+		" UNION ALL " + s.dialect.Types +
+		" UNION ALL SELECT 'base', " + plain("identity") + ", " + number("stamp") +
+		" FROM {meta} WHERE name = $ALL UNION ALL SELECT 'minutes', '', " + number("stamp") +
+		" FROM {meta} WHERE name = $MINUTES UNION ALL SELECT 'newest', '', " +
+		number("MAX(stamp)") + " FROM {meta}"
+	for i, r := range s.dialect.Risks {
+		text += fmt.Sprintf(" UNION ALL SELECT 'risk', '%d', CASE WHEN %s THEN '1' ELSE '0' END", i, r.If)
+	}
+	rows, err := s.transact(ctx, false, s.write(text, nil))
+	if err != nil {
+		return f, err
+	}
+	types := 0
+	for _, r := range rows {
+		n, _ := wholeNumber(r[2])
+		switch r[0] {
+		case "here":
+			if f.here = r[1]; n == 1 { //mutant:segment-hidden
+				return f, fmt.Errorf("%w: "+sqldb.Hidden, segment.ErrInvalidConfig,
+					s.table.String()+", "+metaName)
+			}
+		case "now":
+			f.now = time.UnixMicro(n).UTC()
+		case "base":
+			f.base.mark = mark{r[1], n}
+		case "minutes":
+			f.base.minutes = n
+		case "newest":
+			f.newest = n
+		case "risk":
+			if i, err := wholeNumber(r[1]); err == nil && n == 1 {
+				f.risks = append(f.risks, s.dialect.Risks[i].Says)
+			}
+		default:
+			types++
+			if err := s.holds(r[1], r[2]); err != nil {
+				return f, err
+			}
+		}
+	}
+	if types == 0 {
+		return f, s.missing()
+	}
+	return f, nil
+}
+
+// Now implements [segment.Clock].
+func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		f, err := s.find(ctx)
+		now = f.now
+		return err
+	})
+	return now, err
+}
+
+// Look looks at the server, and returns why it can never do. A server that cannot be reached is
+// looked at by the first call that reaches it.
+func (s *Store) Look(ctx context.Context) error {
+	err := s.call(ctx, func(context.Context) error { return nil })
+	if err != nil && (errors.Is(err, segment.ErrInvalidConfig) || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}

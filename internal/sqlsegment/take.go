@@ -1,0 +1,201 @@
+package sqlsegment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// tries is how often a change that was not made, for no reason that can be seen, is tried again.
+const tries = 10
+
+// Take implements [segment.Store].
+func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+		return segment.Range{}, err
+	}
+	var r segment.Range
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		r, err = s.take(ctx, tag, step)
+		return err
+	})
+	return r, err
+}
+
+func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	for range tries {
+		floor := s.given.floor(tag)
+		var size any = expression("step")
+		if step > 0 {
+			size = step
+		}
+		r, taken, err := s.change(ctx, false, tag, "{old} + $SIZE",
+			"max_id BETWEEN $LOW AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST", values{
+				"$SIZE": size, "$LOW": floor.last + 1, "$BOUND": s.bound.Load(),
+				"$MOST": int64(segment.MaxStep),
+			})
+		if taken {
+			got := segment.Range{First: r.was, Last: r.next - 1}
+			s.given.note(tag, got)
+			return got, nil
+		}
+		if err == nil {
+			err = s.why(ctx, tag, r, floor)
+		}
+		if step == 0 && err == nil {
+			step, err = r.step, r.stepDamage
+		}
+		if err != nil {
+			return segment.Range{}, err
+		}
+		step = min(step, s.bound.Load()-r.next)
+	}
+	return segment.Range{}, s.altered(tag)
+}
+
+// forever is how many microseconds a statement may wait for a call without an end.
+const forever = int64(24 * time.Hour / time.Microsecond)
+
+// change makes one UPDATE of the next number of a tag, {old}, if a condition is met and the record is
+// as it was found to be right, and reads what is stored then. That is one message and one transaction:
+// the row is locked first, because what is read while one waits for a lock may be old, and nothing is
+// stored unless it is what was asked for.
+func (s *Store) change(ctx context.Context, once bool, tag, set, where string,
+	v values,
+) (r row, done bool, err error) {
+	known, newest := s.known(tag)
+	v["$TAG"], v["$HERE"], v["$STAMP"], v["$COUNT"] = tag, known.identity, known.stamp, known.minutes
+	if _, any := v["$OWN"]; !any {
+		v["$OWN"] = newest
+	}
+	v["$WAIT"] = forever
+	if end, ends := ctx.Deadline(); ends {
+		//nolint:forbidigo // how long a call may take is no matter of ticks
+		v["$WAIT"] = max(0, time.Until(end).Microseconds())
+	}
+	script := []string{
+		s.dialect.Lock, "UPDATE {table} SET max_id = " + strings.ReplaceAll(set, "{old}", "max_id") +
+			"{updates} WHERE biz_tag = $TAG AND " + where + " AND NOT ({unsafe}) AND " + s.dialect.Prompt +
+			" AND {identity} = $HERE AND (SELECT stamp FROM {meta} WHERE name = $ALL) = $STAMP AND " +
+			"(SELECT stamp FROM {meta} WHERE name = $MINUTES) >= $COUNT AND " +
+			"COALESCE((SELECT stamp FROM {meta} WHERE name = {key}), 0) <= $OWN",
+	}
+	if s.minuteOver() {
+		script = append(script,
+			"UPDATE {meta} SET stamp = stamp + 1 WHERE name = $MINUTES AND stamp = $COUNT")
+	}
+	script = append(script, s.reading(strings.ReplaceAll(set, "{old}", "{was}")))
+	for i, text := range script {
+		script[i] = s.write(text, v)
+	}
+	var rows [][]string
+	if once {
+		rows, err = s.db.Once(ctx, statements(script))
+	} else {
+		rows, err = s.transact(ctx, true, script...)
+	}
+	if s.db.Class(err) == sqldb.Mismatch {
+		err = s.damaged(ctx, tag, err)
+	}
+	if err == nil {
+		r, err = s.parse(tag, rows)
+	}
+	done = err == nil && r.nextDamage == nil && r.next != r.was
+	if done && r.base.mark == known.mark {
+		s.adopt(r.base)
+	}
+	return r, done, err
+}
+
+// minuteOver reports whether the minutes of the record have to rise.
+func (s *Store) minuteOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.minutes > 0 && time.Since(s.counted) >= time.Minute
+}
+
+// damaged is the error of a change that was rolled back.
+func (s *Store) damaged(ctx context.Context, tag string, err error) error {
+	rows, again := s.transact(ctx, false, s.write(s.reading(""), values{"$TAG": tag}))
+	if again == nil {
+		_, again = s.parse(tag, rows)
+	}
+	if again != nil {
+		return again
+	}
+	return fmt.Errorf("%w (%w)", s.altered(tag), err)
+}
+
+// altered is the error of a change that was not stored as it is.
+func (s *Store) altered(tag string) error {
+	return fmt.Errorf("%w: tag %q: table %v stores something other than what is written to it, so "+
+		"nothing was taken; drop the trigger or the view that changes it, or make max_id a bigint",
+		segment.ErrDamaged, tag, s.table)
+}
+
+// why finds out why nothing was taken. Nil: that is over.
+func (s *Store) why(ctx context.Context, tag string, r row, before floor) error {
+	switch {
+	case r.unsafe:
+		return fmt.Errorf("%w: %s", segment.ErrInvalidConfig, s.dialect.Unsafe.Says)
+	case r.nextDamage != nil:
+		return r.nextDamage
+	}
+	if err := cmp.Or(s.judge(ctx, tag, r), s.judgeOwn(tag, r)); err != nil {
+		return err
+	}
+	if r.next <= before.last && s.given.floor(tag).returns == before.returns { //mutant:sql-segment-back
+		return s.fellBack(ctx, tag, r, before.last)
+	}
+	if r.next >= s.bound.Load() {
+		if _, err := s.find(ctx); err != nil { // somebody may have widened the column
+			return err
+		}
+	}
+	bound, wider := s.bound.Load(), "; use a wider column"
+	if bound == math.MaxInt64 {
+		wider = ", where numbers end"
+	}
+	if r.next >= bound {
+		return fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most%s",
+			segment.ErrExhausted, tag, s.table, r.next, bound, wider)
+	}
+	return nil
+}
+
+// fellBack records that a row is below what this program was given.
+func (s *Store) fellBack(ctx context.Context, tag string, r row, last int64) error {
+	back := &segment.WentBackError{
+		Tag: tag, Got: segment.Range{First: r.next, Last: r.next}, Above: last,
+	}
+	f, err := s.find(ctx)
+	if err == nil {
+		err = s.refuse(ctx, f, r.tag, r.own, fmt.Sprintf(wentBack, r.next, last))
+	}
+	if err != nil {
+		return fmt.Errorf("%w (recording it: %w)", back, err)
+	}
+	return back
+}
+
+// GiveBack implements [segment.Store]. It is sent once.
+func (s *Store) GiveBack(ctx context.Context, tag string,
+	unused segment.Range,
+) (done bool, err error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+		return false, err
+	}
+	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
+	err = s.once(ctx, func(ctx context.Context) (err error) {
+		_, done, err = s.change(ctx, true, tag, "$TO", "max_id = $FROM",
+			values{"$TO": unused.First, "$FROM": unused.Last + 1})
+		return err
+	})
+	return done, err
+}
