@@ -62,10 +62,10 @@ type StoreChangedError struct {
 
 // Error prints both identities and what to do.
 func (e *StoreChangedError) Error() string {
-	return fmt.Sprintf("%v: tag %q: it was %q and is %q; after a failover, or when a dump was restored, "+
-		"ranges that were handed out last may be missing here: raise all tags above the highest numbers in "+
-		"use with AdvanceAll, or with 'unalike segments advance --all'; failover=skip:N does so after a "+
-		"failover", ErrStoreChanged, e.Tag, e.Was, e.Here)
+	return fmt.Sprintf("%v: tag %q: it was %q and is %q; after a failover, or when a dump was "+
+		"restored, ranges that were handed out last may be missing here: raise all tags above the "+
+		"highest numbers in use with AdvanceAll, or with 'unalike segments advance --all'; "+
+		"failover=skip:N does so after a failover", ErrStoreChanged, e.Tag, e.Was, e.Here)
 }
 
 // Unwrap returns [ErrStoreChanged].

@@ -26,8 +26,9 @@ type DB interface {
 	Close() error
 }
 
-// Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity}
-// is the server, {key} is the name of the tag's row in {meta}; $TAG and the like are literals.
+// Dialect is how a database writes things. In its texts {table} and {meta} are the tables,
+// {identity} is the server, {key} is the name of the tag's row in {meta}; $TAG and the like are
+// literals.
 type Dialect struct {
 	sqldb.Words
 	// Quote is a name, and Plain a text that goes with others in a column.

@@ -45,7 +45,8 @@ func (s *Store) same(m mark, here string) bool {
 // confirmed.
 func (o *Options) group() string { return strings.Join(o.Servers, ",") }
 
-// known returns what was last found to be right, and the newest stamp that was found right for a tag.
+// known returns what was last found to be right, and the newest stamp that was found right for a
+// tag.
 func (s *Store) known(tag string) (r record, newest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +67,8 @@ func (s *Store) adopt(r record) {
 }
 
 // judge returns nil if ranges of a tag may be taken where it was read. What it finds wrong first it
-// records, so that every program refuses until somebody has raised all tags, or this one; or it raises
-// all tags by Options.Skip if this is another server.
+// records, so that every program refuses until somebody has raised all tags, or this one; or it
+// raises all tags by Options.Skip if this is another server.
 func (s *Store) judge(ctx context.Context, tag string, r row) error {
 	known, _ := s.known("")
 	back := r.base.stamp < known.stamp ||
@@ -91,8 +92,8 @@ func (s *Store) judge(ctx context.Context, tag string, r row) error {
 	return nil
 }
 
-// judgeOwn returns nil unless what is recorded of a tag itself names another server, or says why none
-// may be taken.
+// judgeOwn returns nil unless what is recorded of a tag itself names another server, or says why
+// none may be taken.
 func (s *Store) judgeOwn(tag string, r row) error {
 	if r.own.stamp <= r.base.stamp {
 		return nil
@@ -156,7 +157,8 @@ func (s *Store) say(tag string, is, was mark) []string {
 		"$NAME": name, "$IS": is.identity, "$STAMP": is.stamp, "$WAS": was.stamp,
 	}
 	return []string{
-		s.write("UPDATE {meta} SET identity = $IS, stamp = $STAMP WHERE name = $NAME AND stamp = $WAS", v),
+		s.write("UPDATE {meta} SET identity = $IS, stamp = $STAMP WHERE name = $NAME AND "+
+			"stamp = $WAS", v),
 		s.write(s.dialect.Insert+" {meta} (name, identity, stamp) VALUES ($NAME, $IS, $STAMP) "+
 			s.dialect.Present, v),
 	}

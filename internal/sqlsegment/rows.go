@@ -35,10 +35,12 @@ func (s *Store) reading(after string) string {
 	was, abort := "max_id", "0"
 	if after != "" {
 		was = s.dialect.Was
-		abort = strings.ReplaceAll(s.dialect.Abort, "{wrong}", "COALESCE(max_id, -1) <> {was} AND NOT "+
+		abort = s.dialect.Abort //mutant:sql-segment-abort
+		abort = strings.ReplaceAll(abort, "{wrong}", "COALESCE(max_id, -1) <> {was} AND NOT "+
 			"(COALESCE(max_id, -1) = "+after+" AND (SELECT COUNT(*) FROM {table} WHERE biz_tag = $TAG) = 1)")
 	}
-	text := "SELECT biz_tag, max_id, step, " + was + ", {identity}, CASE WHEN {unsafe} THEN 1 ELSE 0 END"
+	text := "SELECT biz_tag, max_id, step, " + was + ", {identity}, " +
+		"CASE WHEN {unsafe} THEN 1 ELSE 0 END"
 	for _, column := range []string{
 		"identity, $ALL", "stamp, $ALL", "stamp, $MINUTES", "identity, {key}", "stamp, {key}",
 	} {

@@ -62,10 +62,10 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 // forever is how many microseconds a statement may wait for a call without an end.
 const forever = int64(24 * time.Hour / time.Microsecond)
 
-// change makes one UPDATE of the next number of a tag, {old}, if a condition is met and the record is
-// as it was found to be right, and reads what is stored then. That is one message and one transaction:
-// the row is locked first, because what is read while one waits for a lock may be old, and nothing is
-// stored unless it is what was asked for.
+// change makes one UPDATE of the next number of a tag, {old}, if a condition is met and the record
+// is as it was found to be right, and reads what is stored then. That is one message and one
+// transaction: the row is locked first, because what is read while one waits for a lock may be old,
+// and nothing is stored unless it is what was asked for.
 func (s *Store) change(ctx context.Context, once bool, tag, set, where string,
 	v values,
 ) (r row, done bool, err error) {
@@ -82,7 +82,8 @@ func (s *Store) change(ctx context.Context, once bool, tag, set, where string,
 	script := []string{
 		s.dialect.Lock, "UPDATE {table} SET max_id = " + strings.ReplaceAll(set, "{old}", "max_id") +
 			"{updates} WHERE biz_tag = $TAG AND " + where + " AND NOT ({unsafe}) AND " + s.dialect.Prompt +
-			" AND {identity} = $HERE AND (SELECT stamp FROM {meta} WHERE name = $ALL) = $STAMP AND " +
+			" AND {identity} = $HERE AND (SELECT stamp FROM {meta} WHERE " +
+			"name = $ALL) = $STAMP AND " + //mutant:sql-segment-record
 			"(SELECT stamp FROM {meta} WHERE name = $MINUTES) >= $COUNT AND " +
 			"COALESCE((SELECT stamp FROM {meta} WHERE name = {key}), 0) <= $OWN",
 	}
@@ -150,7 +151,8 @@ func (s *Store) why(ctx context.Context, tag string, r row, before floor) error 
 	if err := cmp.Or(s.judge(ctx, tag, r), s.judgeOwn(tag, r)); err != nil {
 		return err
 	}
-	if r.next <= before.last && s.given.floor(tag).returns == before.returns { //mutant:sql-segment-back
+	now := s.given.floor(tag)
+	if r.next <= before.last && now.returns == before.returns { //mutant:sql-segment-back
 		return s.fellBack(ctx, tag, r, before.last)
 	}
 	if r.next >= s.bound.Load() {

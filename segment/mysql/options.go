@@ -17,7 +17,7 @@ type Options struct {
 	// RequireDurable refuses a server that may lose what it has confirmed. Otherwise it is a warning.
 	RequireDurable bool
 	// Skip is what is added to every tag when the server is another one than before, as after a
-	// failover. 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
+	// failover. 0: refills stop then with segment.ErrStoreChanged until somebody has raised all tags.
 	Skip int64
 	// Servers are the identities of servers each of which has all that any of them has confirmed, as
 	// those of a Galera cluster: a change from one to another is none. Empty: there is one server.

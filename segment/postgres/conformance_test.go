@@ -181,8 +181,8 @@ func checkStandby(s server) {
 	}
 }
 
-// checkTrigger: whatever a trigger or a view does to what is stored, nothing that is stored otherwise
-// is handed out, and the row is as before.
+// checkTrigger: whatever a trigger or a view does to what is stored, nothing that is stored
+// otherwise is handed out, and the row is as before.
 func checkTrigger(s server) {
 	st := s.Create("a", 95)
 	const update = "CREATE TRIGGER moved BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION f()"

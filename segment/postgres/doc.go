@@ -19,16 +19,18 @@
 //
 // # A take
 //
-// A take is one message and one round trip: a transaction with synchronous_commit on, and an UPDATE
-// that returns the new value. A commit that is confirmed with a warning, because the wait for a
-// standby was cancelled, is not handed out. Nothing is prepared and no state of the session is
-// used, so that a pooler such as PgBouncer may have another connection for each transaction. Dead
-// locks are tried again. What is given back is sent in a transaction of two messages, and once.
+// A take is one message and one round trip: a transaction with synchronous_commit on that locks the
+// row of the tag, reads the record of the server, updates the row and reads it back. If a trigger
+// or a view has stored something else, the transaction is rolled back. A commit that is confirmed
+// with a warning, because the wait for a standby was cancelled, is not handed out. Nothing is
+// prepared and no state of the session is used, so that a pooler such as PgBouncer may have another
+// connection for each transaction. Dead locks are tried again. What is given back is sent in a
+// transaction of two messages, and once.
 //
 // # Which server it is
 //
 // The identity is the system identifier and the timeline, which a promotion changes. It is compared
 // in the statement itself, because a pooler can lead to another server at any time, and is kept in
-// the table unalike_meta. A frozen server, and a name that moves, are those of package
-// coord/postgres.
+// the table unalike_meta, which the first program makes if it may. A frozen server, and a name that
+// moves, are those of package coord/postgres.
 package postgres

@@ -158,7 +158,8 @@ func checkPrune(s store) {
 		s.Skip("the store is no segment.Pruner")
 	}
 	for _, group := range []string{"", ".2025", ".2026-10", ".2026-10-31", ".2026-11", "x.2026-10"} {
-		s.wantErr("Create", cmp.Or(s.Create(s.within(), segment.Tag{Name: s.tag + group, Next: 1, Step: 1}),
+		s.wantErr("Create", cmp.Or(
+			s.Create(s.within(), segment.Tag{Name: s.tag + group, Next: 1, Step: 1}),
 			segment.ErrTagExists), segment.ErrTagExists)
 	}
 	before := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

@@ -29,7 +29,9 @@ type Between func(ctx context.Context, op, tag string, do func() error) error
 
 // NewFake returns a store with some tags.
 func NewFake(tags ...segment.Tag) *Fake {
-	f := &Fake{tags: map[string]*segment.Tag{}, pruned: map[string]time.Time{}, calls: map[string]int{}}
+	f := &Fake{
+		tags: map[string]*segment.Tag{}, pruned: map[string]time.Time{}, calls: map[string]int{},
+	}
 	for _, t := range tags {
 		f.tags[t.Name] = &t
 	}

@@ -54,7 +54,8 @@ func moved(d *Database) {
 		safetytest.Of(d).Error("something was given back on another server")
 	}
 	d.WantErr("Advance", s.Advance(d.Within(), "moved", 1000), segment.ErrStoreChanged, "elsewhere")
-	// Replication brings what the other one has recorded to the first server, which has it by its name.
+	// Replication brings what the other one has recorded to the first server, which has it by its
+	// name.
 	d.WantRefused(here, "other", segment.ErrStoreChanged, "elsewhere")
 	d.WantRefused(d.Store(), "other", segment.ErrStoreChanged, "elsewhere")
 	next := d.Next("moved")
@@ -79,8 +80,8 @@ func restored(d *Database) {
 	d.WantTake(d.Store(), "restored", 131)
 }
 
-// lost are tags that programs have made, and that a failover has lost: they are made again above what
-// can have been handed out, and those whose numbers begin later begin at 1.
+// lost are tags that programs have made, and that a failover has lost: they are made again above
+// what can have been handed out, and those whose numbers begin later begin at 1.
 func lost(d *Database) {
 	d.Create("lost", 1)
 	d.Do(away)
