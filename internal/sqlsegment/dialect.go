@@ -39,6 +39,12 @@ type Dialect struct {
 	// Abort is an expression that ends the transaction with an error of the class [sqldb.Mismatch] if
 	// {wrong} is true.
 	Abort string
+	// Held is a statement that keeps the record as it is until the transaction ends, and fails if the
+	// transaction reads an older one. Empty: an UPDATE reads the newest one in any transaction.
+	Held string
+	// Nested is a query whether the row of $TAG was changed behind a savepoint: t or f. Empty: that
+	// cannot be asked for.
+	Nested string
 	// Prompt is a condition: Lock has not waited for longer than $WAIT microseconds. Who has asked for
 	// it is gone by then.
 	Prompt string

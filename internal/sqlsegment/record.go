@@ -133,10 +133,16 @@ func (s *Store) meet(ctx context.Context, tag, what, was, here string) error {
 	return wrong
 }
 
+// refuseTime bounds the recording of a refusal, which may have to wait for the caller's
+// transaction.
+const refuseTime = 2 * time.Second
+
 // refuse records why nothing may be taken of a tag, or of any if it is empty, in place of a mark.
 func (s *Store) refuse(ctx context.Context, f finding, tag string, was mark, why string) error {
 	s.log.Warn("the store of segments gives no more ranges until somebody raises its tags",
 		"table", s.table.String(), "tag", cmp.Or(tag, "all"), "reason", why)
+	ctx, cancel := context.WithTimeout(ctx, refuseTime)
+	defer cancel()
 	_, err := s.transact(ctx, true, s.say(tag, mark{why, s.newStamp(f)}, was)...)
 	return err
 }

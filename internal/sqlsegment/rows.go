@@ -50,6 +50,16 @@ func (s *Store) reading(after string) string {
 	return text + ", " + abort + " FROM {table} WHERE biz_tag = $TAG"
 }
 
+// read reads the row of a tag, after other statements of the same transaction.
+func (s *Store) read(ctx context.Context, tag string, before ...string) (r row, err error) {
+	text := s.write(s.reading(""), values{"$TAG": tag})
+	rows, err := s.transact(ctx, len(before) > 0, append(before, text)...)
+	if err == nil {
+		r, err = s.parse(tag, rows)
+	}
+	return r, err
+}
+
 // unknown is the error of a tag that is not in the table.
 func (s *Store) unknown(tag string) error {
 	return fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
@@ -268,12 +278,8 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 		if err := s.fits("step", step, s.stepMost.Load()); err != nil {
 			return err
 		}
-		v := values{"$STEP": step, "$TAG": tag}
-		rows, err := s.transact(ctx, true,
-			s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", v), s.write(s.reading(""), v))
-		if err == nil {
-			_, err = s.parse(tag, rows)
-		}
+		_, err := s.read(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG",
+			values{"$STEP": step, "$TAG": tag}))
 		return err
 	})
 }
@@ -288,7 +294,7 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 			return err
 		}
 		for range tries {
-			r, raised, err := s.change(ctx, false, tag, "$TO", "max_id < $TO", values{
+			r, raised, err := s.change(ctx, s.commit, tag, "$TO", "max_id < $TO", values{
 				"$TO": to, "$OWN": int64(math.MaxInt64), // whatever is recorded of this tag
 			})
 			if err == nil {

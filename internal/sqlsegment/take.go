@@ -22,28 +22,77 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 	}
 	var r segment.Range
 	err := s.call(ctx, func(ctx context.Context) (err error) {
-		r, err = s.take(ctx, tag, step)
+		if r, err = s.take(ctx, s.commit, tag, step); err == nil {
+			s.given.note(tag, r)
+		}
 		return err
 	})
 	return r, err
 }
 
-func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+// sender makes statements in one transaction and returns the rows of the last one.
+type sender func(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
+
+// commit sends statements that may be sent again, and commits them.
+func (s *Store) commit(ctx context.Context, statements []sqldb.Statement) ([][]string, error) {
+	return s.db.Transact(ctx, true, statements)
+}
+
+// Gapless takes one number of a tag within a transaction of the caller's: run sends it a statement
+// and returns the rows as text. The row of the tag is locked until that transaction ends.
+func (s *Store) Gapless(ctx context.Context, tag string,
+	run func(ctx context.Context, statement string) ([][]string, error),
+) (int64, error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return 0, err
+	}
+	var r segment.Range
+	err := s.once(ctx, func(ctx context.Context) (err error) {
+		within := func(ctx context.Context, statements []sqldb.Statement) (rows [][]string, err error) {
+			for _, one := range statements {
+				if rows, err = run(ctx, one.SQL); err != nil {
+					break
+				}
+			}
+			return rows, err
+		}
+		if held := s.dialect.Held; held != "" {
+			if _, err = run(ctx, s.write(held, nil)); err != nil {
+				return err
+			}
+		}
+		if r, err = s.take(ctx, within, tag, 1); err != nil || s.dialect.Nested == "" {
+			return err
+		}
+		rows, err := run(ctx, s.write(s.dialect.Nested, values{"$TAG": tag}))
+		if err == nil && (len(rows) != 1 || rows[0][0] != "f") { //mutant:sql-gapless-nested
+			err = fmt.Errorf("%w: tag %q: a number without gaps cannot be taken behind a savepoint, which may "+
+				"be rolled back alone; take it before", segment.ErrInvalidConfig, tag)
+		}
+		return err
+	})
+	return r.First, err
+}
+
+func (s *Store) take(ctx context.Context, send sender, tag string,
+	step int64,
+) (segment.Range, error) {
 	for range tries {
 		floor := s.given.floor(tag)
 		var size any = expression("step")
 		if step > 0 {
 			size = step
 		}
-		r, taken, err := s.change(ctx, false, tag, "{old} + $SIZE",
+		r, taken, err := s.change(ctx, send, tag, "{old} + $SIZE",
 			"max_id BETWEEN $LOW AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST", values{
 				"$SIZE": size, "$LOW": floor.last + 1, "$BOUND": s.bound.Load(),
 				"$MOST": int64(segment.MaxStep),
 			})
 		if taken {
-			got := segment.Range{First: r.was, Last: r.next - 1}
-			s.given.note(tag, got)
-			return got, nil
+			return segment.Range{First: r.was, Last: r.next - 1}, nil
+		}
+		if err == nil { // what a transaction of the caller's reads may be old
+			r, err = s.read(ctx, tag)
 		}
 		if err == nil {
 			err = s.why(ctx, tag, r, floor)
@@ -66,8 +115,7 @@ const forever = int64(24 * time.Hour / time.Microsecond)
 // is as it was found to be right, and reads what is stored then. That is one message and one
 // transaction: the row is locked first, because what is read while one waits for a lock may be old,
 // and nothing is stored unless it is what was asked for.
-func (s *Store) change(ctx context.Context, once bool, tag, set, where string,
-	v values,
+func (s *Store) change(ctx context.Context, send sender, tag, set, where string, v values,
 ) (r row, done bool, err error) {
 	known, newest := s.known(tag)
 	v["$TAG"], v["$HERE"], v["$STAMP"], v["$COUNT"] = tag, known.identity, known.stamp, known.minutes
@@ -95,12 +143,7 @@ func (s *Store) change(ctx context.Context, once bool, tag, set, where string,
 	for i, text := range script {
 		script[i] = s.write(text, v)
 	}
-	var rows [][]string
-	if once {
-		rows, err = s.db.Once(ctx, statements(script))
-	} else {
-		rows, err = s.transact(ctx, true, script...)
-	}
+	rows, err := send(ctx, statements(script))
 	if s.db.Class(err) == sqldb.Mismatch {
 		err = s.damaged(ctx, tag, err)
 	}
@@ -123,12 +166,8 @@ func (s *Store) minuteOver() bool {
 
 // damaged is the error of a change that was rolled back.
 func (s *Store) damaged(ctx context.Context, tag string, err error) error {
-	rows, again := s.transact(ctx, false, s.write(s.reading(""), values{"$TAG": tag}))
-	if again == nil {
-		_, again = s.parse(tag, rows)
-	}
-	if again != nil {
-		return again
+	if _, err := s.read(ctx, tag); err != nil {
+		return err
 	}
 	return fmt.Errorf("%w (%w)", s.altered(tag), err)
 }
@@ -195,7 +234,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string,
 	}
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) (err error) {
-		_, done, err = s.change(ctx, true, tag, "$TO", "max_id = $FROM",
+		_, done, err = s.change(ctx, s.db.Once, tag, "$TO", "max_id = $FROM",
 			values{"$TO": unused.First, "$FROM": unused.Last + 1})
 		return err
 	})

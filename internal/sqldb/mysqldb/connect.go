@@ -111,8 +111,8 @@ func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, fmt.Errorf("%w; %s", err, drivers.Question("a MySQL", a.secure))
 }
 
-// table is the rows of an answer, as text; NULL is empty. Columns is how many it has.
-func table(rows *sql.Rows) (all [][]string, columns int, err error) {
+// Table is the rows of an answer, as text; NULL is empty. Columns is how many it has.
+func Table(rows *sql.Rows) (all [][]string, columns int, err error) {
 	names, err := rows.Columns()
 	if err != nil {
 		return nil, 0, err

@@ -198,7 +198,7 @@ func last(rows *sql.Rows, err error) (all [][]string, _ error) {
 	defer func() { _ = rows.Close() }()
 	var guarded [][]string
 	for more := true; more; more = rows.NextResultSet() {
-		these, columns, err := table(rows)
+		these, columns, err := Table(rows)
 		if err != nil {
 			return nil, err
 		}

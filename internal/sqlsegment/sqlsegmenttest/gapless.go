@@ -1,0 +1,66 @@
+package sqlsegmenttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Gapless has many transactions take a number each and store it, of which half are rolled back,
+// beside a program that takes ranges: no number is stored twice, and of the tag that has no ranges
+// none is left out. Begin begins a transaction with a level: number takes one of a tag, do makes a
+// statement, and end commits it, or rolls it back.
+func Gapless(t *testing.T, d *Database, begin func(level string) (
+	number func(tag string) (int64, error), do func(statement string) error,
+	end func(commit bool) error,
+)) {
+	ranges := d.Create("mixed", 1)
+	d.Create("dense", 1)
+	d.Do("CREATE TABLE invoices (tag varchar(10), n bigint, PRIMARY KEY (tag, n))")
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for i := range 20 {
+				number, do, end := begin([]string{"READ COMMITTED", "REPEATABLE READ"}[i%2])
+				tag := []string{"mixed", "dense"}[rand.IntN(2)]
+				n, err := number(tag)
+				if err == nil {
+					err = do("INSERT INTO invoices VALUES ('" + tag + "', " + fmt.Sprint(n) + ")")
+				}
+				if commit := err == nil && rand.IntN(2) == 0; end(commit) != nil && commit {
+					t.Errorf("a transaction with %d was not committed", n)
+				}
+			}
+		})
+	}
+	running.Go(func() {
+		for range 20 {
+			r, err := ranges.Take(d.Within(), "mixed", 1)
+			if err == nil {
+				d.Do("INSERT INTO invoices VALUES ('mixed', " + fmt.Sprint(r.First) + ")")
+			}
+		}
+	})
+	running.Wait()
+	for _, tag := range []string{"dense", "mixed"} {
+		count := d.Int("SELECT COUNT(*) FROM invoices WHERE tag = '%s'", tag)
+		if next := d.Next(tag); next != count+1 {
+			safetytest.Of(t).Errorf("%d numbers of %s are stored, and the next one is %d", count, tag, next)
+		}
+		if count == 0 {
+			t.Errorf("no number of %s was stored", tag)
+		}
+	}
+	d.Do(away)
+	number, _, end := begin("READ COMMITTED")
+	_, err := number("dense")
+	if err := end(false); err != nil {
+		t.Error(err)
+	}
+	d.WantErr("Gapless on another server", err, segment.ErrStoreChanged, "")
+	d.raise(0)
+}

@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// TestGapless: numbers that are rolled back are taken again, and none behind a savepoint.
+func TestGapless(t *testing.T) {
+	s := start(t)
+	st := s.with("")
+	pool, err := pgxpool.New(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	begin := func(level string) pgx.Tx {
+		tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(level)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	sqlsegmenttest.Gapless(t, s.Database, func(level string) (
+		func(string) (int64, error), func(string) error, func(bool) error,
+	) {
+		tx := begin(level)
+		return func(tag string) (int64, error) { return st.Gapless(s.Within(), tx, tag) },
+			func(statement string) error {
+				_, err := tx.Exec(t.Context(), statement)
+				return err
+			}, func(commit bool) error {
+				if commit {
+					return tx.Commit(t.Context())
+				}
+				return tx.Rollback(t.Context())
+			}
+	})
+	tx := begin("READ COMMITTED")
+	inner, err := tx.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = st.Gapless(s.Within(), inner, "dense")
+	s.WantErr("behind a savepoint", err, segment.ErrInvalidConfig, "savepoint")
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
