@@ -66,8 +66,8 @@ func (s *Store) Gapless(ctx context.Context, tag string,
 		}
 		rows, err := run(ctx, s.write(s.dialect.Nested, values{"$TAG": tag}))
 		if err == nil && (len(rows) != 1 || rows[0][0] != "f") { //mutant:sql-gapless-nested
-			err = fmt.Errorf("%w: tag %q: a number without gaps cannot be taken behind a savepoint, which may "+
-				"be rolled back alone; take it before", segment.ErrInvalidConfig, tag)
+			err = fmt.Errorf("%w: tag %q: a number without gaps cannot be taken behind a savepoint, "+
+				"which may be rolled back alone; take it before", segment.ErrInvalidConfig, tag)
 		}
 		return err
 	})

@@ -19,7 +19,8 @@ func dialect() sqlsegment.Dialect {
 		Was:    "NULLIF(current_setting('unalike.was', true), '')::numeric",
 		Abort:  pgdb.Abort,
 		Held:   "SELECT stamp FROM {meta} WHERE name = $ALL FOR SHARE",
-		Nested: "SELECT xmin::text::bigint <> txid_current() % 4294967296 FROM {table} WHERE biz_tag = $TAG",
+		Nested: "SELECT xmin::text::bigint <> txid_current() % 4294967296 FROM {table} " +
+			"WHERE biz_tag = $TAG",
 		Prompt: "1 = 1", // the client has what it has given up cancelled
 		Unsafe: sqldb.Risk{If: "1 = 0"},
 		Hidden: "row_security_active(" + oid + ") OR row_security_active(to_regclass('{meta}'))",

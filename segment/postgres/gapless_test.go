@@ -42,11 +42,11 @@ func TestGapless(t *testing.T) {
 			}
 	})
 	tx := begin("READ COMMITTED")
-	inner, err := tx.Begin(t.Context())
+	nested, err := tx.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = st.Gapless(s.Within(), inner, "dense")
+	_, err = st.Gapless(s.Within(), nested, "dense")
 	s.WantErr("behind a savepoint", err, segment.ErrInvalidConfig, "savepoint")
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Error(err)
