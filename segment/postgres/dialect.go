@@ -16,9 +16,9 @@ func dialect() sqlsegment.Dialect {
 		Plain: func(text string) string { return "(" + text + ")::text" },
 		Lock: "SELECT set_config('unalike.was', COALESCE(max_id, -1)::text, true) FROM {table} " +
 			"WHERE biz_tag = $TAG FOR UPDATE",
-		Was:    "NULLIF(current_setting('unalike.was', true), '')::numeric",
-		Abort:  pgdb.Abort,
-		Held:   "SELECT stamp FROM {meta} WHERE name = $ALL FOR SHARE",
+		Was:   "NULLIF(current_setting('unalike.was', true), '')::numeric",
+		Abort: pgdb.Abort,
+		Held:  "SELECT stamp FROM {meta} WHERE name = $ALL FOR SHARE",
 		Nested: "SELECT xmin::text::bigint <> txid_current() % 4294967296 FROM {table} " +
 			"WHERE biz_tag = $TAG",
 		Prompt: "1 = 1", // the client has what it has given up cancelled
