@@ -125,7 +125,7 @@ func (s *Store) meet(ctx context.Context, tag, what, was, here string) error {
 		return err
 	}
 	if err == nil && !strings.HasPrefix(f.base.identity, refused) {
-		err = s.refuse(ctx, f, "", f.base.mark, what+was)
+		err = s.refuse(ctx, f, "", f.base.mark, what+was+", then "+here)
 	}
 	if err != nil {
 		return fmt.Errorf("%w (recording it: %w)", wrong, err)
