@@ -124,7 +124,6 @@ func (s *Store) change(ctx context.Context, send sender, tag, set, where string,
 	}
 	v["$WAIT"] = forever
 	if end, ends := ctx.Deadline(); ends {
-		//nolint:forbidigo // how long a call may take is no matter of ticks
 		v["$WAIT"] = max(0, time.Until(end).Microseconds())
 	}
 	script := []string{

@@ -26,20 +26,21 @@ func TestGapless(t *testing.T) {
 		}
 		return tx
 	}
-	sqlsegmenttest.Gapless(t, s.Database, func(level string) (
-		func(string) (int64, error), func(string) error, func(bool) error,
-	) {
+	sqlsegmenttest.Gapless(t, s.Database, func(level string) sqlsegmenttest.Transaction {
 		tx := begin(level)
-		return func(tag string) (int64, error) { return st.Gapless(s.Within(), tx, tag) },
-			func(statement string) error {
+		return sqlsegmenttest.Transaction{
+			Number: func(tag string) (int64, error) { return st.Gapless(s.Within(), tx, tag) },
+			Do: func(statement string) error {
 				_, err := tx.Exec(t.Context(), statement)
 				return err
-			}, func(commit bool) error {
+			},
+			End: func(commit bool) error {
 				if commit {
 					return tx.Commit(t.Context())
 				}
 				return tx.Rollback(t.Context())
-			}
+			},
+		}
 	})
 	tx := begin("READ COMMITTED")
 	nested, err := tx.Begin(t.Context())

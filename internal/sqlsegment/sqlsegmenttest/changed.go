@@ -87,7 +87,7 @@ func lost(d *Database) {
 	d.Do(away)
 	d.WantTake(d.Open(d, d.Addr, 5000), "lost", 5001)
 	s := d.Store()
-	var today = time.Now().UTC()
+	today := time.Now().UTC()
 	for i, c := range []struct {
 		since time.Time
 		first int64

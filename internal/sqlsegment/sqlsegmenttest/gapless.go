@@ -10,14 +10,16 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Gapless has many transactions take a number each and store it, of which half are rolled back,
-// beside a program that takes ranges: no number is stored twice, and of the tag that has no ranges
-// none is left out. Begin begins a transaction with a level: number takes one of a tag, do makes a
-// statement, and end commits it, or rolls it back.
-func Gapless(t *testing.T, d *Database, begin func(level string) (
-	number func(tag string) (int64, error), do func(statement string) error,
-	end func(commit bool) error,
-)) {
+// Transaction is one of a test, and how it takes a number, makes a statement, and ends.
+type Transaction struct {
+	Number func(tag string) (int64, error)
+	Do     func(statement string) error
+	End    func(commit bool) error
+}
+
+// Gapless has many transactions of all levels take a number each and store it, of which half are
+// rolled back, beside a program that takes ranges: no number is stored twice, and none is left out.
+func Gapless(t *testing.T, d *Database, begin func(level string) Transaction) {
 	ranges := d.Create("mixed", 1)
 	d.Create("dense", 1)
 	d.Do("CREATE TABLE invoices (tag varchar(10), n bigint, PRIMARY KEY (tag, n))")
@@ -25,13 +27,13 @@ func Gapless(t *testing.T, d *Database, begin func(level string) (
 	for range 4 {
 		running.Go(func() {
 			for i := range 20 {
-				number, do, end := begin([]string{"READ COMMITTED", "REPEATABLE READ"}[i%2])
+				tx := begin([]string{"READ COMMITTED", "REPEATABLE READ"}[i%2])
 				tag := []string{"mixed", "dense"}[rand.IntN(2)]
-				n, err := number(tag)
+				n, err := tx.Number(tag)
 				if err == nil {
-					err = do("INSERT INTO invoices VALUES ('" + tag + "', " + fmt.Sprint(n) + ")")
+					err = tx.Do("INSERT INTO invoices VALUES ('" + tag + "', " + fmt.Sprint(n) + ")")
 				}
-				if commit := err == nil && rand.IntN(2) == 0; end(commit) != nil && commit {
+				if commit := err == nil && rand.IntN(2) == 0; tx.End(commit) != nil && commit {
 					t.Errorf("a transaction with %d was not committed", n)
 				}
 			}
@@ -56,9 +58,9 @@ func Gapless(t *testing.T, d *Database, begin func(level string) (
 		}
 	}
 	d.Do(away)
-	number, _, end := begin("READ COMMITTED")
-	_, err := number("dense")
-	if err := end(false); err != nil {
+	tx := begin("READ COMMITTED")
+	_, err := tx.Number("dense")
+	if err := tx.End(false); err != nil {
 		t.Error(err)
 	}
 	d.WantErr("Gapless on another server", err, segment.ErrStoreChanged, "")

@@ -35,8 +35,8 @@ type Storm struct {
 	Restart func()
 	// Lock keeps others from changing a tag until unlock is called; nil: that cannot be.
 	Lock func(tag string) (unlock func())
-	// Foreign takes a range of a tag as another program does that knows nothing of this one; nil: there
-	// is none.
+	// Foreign takes a range of a tag as another program does that knows nothing of this one; nil:
+	// there is none.
 	Foreign func(tag string) (segment.Range, error)
 }
 
@@ -46,11 +46,11 @@ const (
 	stormEnv  = "UNALIKE_STORM"
 	// takers is how many processes take numbers.
 	takers = 5
-	// takerEnv has the URL of the store in the environment of a taker, and zoneEnv the seconds that its
-	// time zone is east of UTC.
+	// takerEnv has the URL of the store in the environment of a taker, and zoneEnv the seconds that
+	// its time zone is east of UTC.
 	takerEnv, zoneEnv = "UNALIKE_TAKER", "UNALIKE_TAKER_ZONE"
-	// recovery is how long after the end of a fault numbers may be missing, where the machine is quiet:
-	// UNALIKE_STRICT is set. Elsewhere it is busyRecovery.
+	// recovery is how long after the end of a fault numbers may be missing, where the machine is
+	// quiet: UNALIKE_STRICT is set. Elsewhere it is busyRecovery.
 	recovery, busyRecovery = 9 * time.Second, 90 * time.Second
 	// stopping is how long a taker may take to end after SIGTERM.
 	stopping = 25 * time.Second
@@ -99,7 +99,9 @@ func take(url string, to io.Writer) error {
 		}
 		running.Go(func() { takeTag(ctx, store, tag, config, says) })
 	}
-	for tag, period := range map[string]segment.Period{tags[3]: segment.Daily, tags[4]: segment.Monthly} {
+	for tag, period := range map[string]segment.Period{
+		tags[3]: segment.Daily, tags[4]: segment.Monthly,
+	} {
 		groups, err := segment.NewGroups(store, tag, period, time.FixedZone("", east),
 			segment.Config{Logger: quiet})
 		if err != nil {
@@ -293,7 +295,7 @@ func (w *storm) fault() {
 		func(p *proxytest.Proxy) { p.Delay(300 * time.Millisecond) },
 	}
 	lasts := time.Duration(rand.Int64N(int64(5 * time.Second)))
-	what := "nothing"
+	var what string
 	switch kind := rand.IntN(8); {
 	case kind == 0:
 		what = "a killed process"
