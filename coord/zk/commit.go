@@ -47,9 +47,8 @@ func (s *session) Commit(ctx context.Context,
 	if _, ok := failed.request.(*client.CreateRequest); ok && is(err, client.ErrNoNode) {
 		return out, damaged(failed.guard, errMissing)
 	}
-	made := c.registration.made.Load()
-	if made != nil && failed.path == made.path { //mutant:zk-deleted
-		c.registration.made.Store(nil) // somebody has deleted it
+	if at := c.registered.Load(); at != nil && failed.path == *at { //mutant:zk-deleted
+		c.registered.Store(nil) // an operator has deleted it
 	}
 	if failed.path == c.nodes.slot(c.worker) || failed.path == c.nodes.owner(c.worker) {
 		out.Conflict = protocol.ConflictSlot
@@ -95,9 +94,9 @@ func put[R protocol.Record](c *commit, path string, e *protocol.Entry[R], next R
 	if err != nil {
 		return err
 	}
-	if len(value) > sendRoom/2 {
+	if len(value) > longestValue {
 		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter "+
-			"Request.Holder", coord.ErrInvalid, path, len(value), sendRoom/2)
+			"Request.Holder", coord.ErrInvalid, path, len(value), longestValue)
 	}
 	now := protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
 	if e.There() {

@@ -3,75 +3,36 @@ package zk
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
-	"sync/atomic"
 
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// longestHolder is how much of Request.Holder a holder's node shows.
-const longestHolder = 1024
-
-// registration is the node of a session among the holders. It is ephemeral and sequential: its
-// name is the token, a dash and the ticket.
-type registration struct {
-	tried atomic.Bool // the node may be there
-	made  atomic.Pointer[holderNode]
-}
-
-type holderNode struct {
-	path   string
-	ticket int64 // 1 or more
-}
-
-// register makes the session's node, unless it has one.
+// register makes the session's node among the holders, unless it has one. The node is ephemeral and
+// sequential: its name is the token, a dash and the ticket.
 func (s *session) register(token string) request {
 	return func(c *client.Conn) error {
-		if s.registration.made.Load() != nil {
+		if s.registered.Load() != nil {
 			return nil
 		}
-		prefix := s.nodes.holders() + "/" + escape(token) + "-"
-		at, err := "", error(nil)
-		if s.registration.tried.Swap(true) { //mutant:zk-registered
-			at, err = s.registered(c, prefix)
-		}
-		if at == "" && err == nil {
-			at, err = c.Create(prefix, nil, client.FlagEphemeral|client.FlagSequence, s.acl)
-		}
+		folder := s.nodes.holders()
+		at, err := c.Create(folder+"/"+escape(token)+"-", nil,
+			client.FlagEphemeral|client.FlagSequence, s.acl)
 		switch {
-		case is(err, client.ErrNoNode):
-			return damaged(s.nodes.holders(), errMissing)
-		case err != nil:
-			return s.refused(s.nodes.holders(), err)
+		case err == nil:
+			s.registered.Store(&at)
+		case is(err, client.ErrNoNode): // an operator has deleted the folder, or all of the namespace
+			//mutant:zk-holders
+			_, err = c.Multi(check(s.nodes.meta(), -1).request, s.create(folder, nil, 0).request)
+			if err == nil || is(err, client.ErrNodeExists) {
+				return s.register(token)(c)
+			}
+		case is(err, client.ErrConnectionClosed):
+			s.end(errEnded) //mutant:zk-registered
 		}
-		// ZooKeeper counts from 0 with 32 bits, and goes on below zero.
-		n, err := strconv.ParseInt(strings.TrimPrefix(at, prefix), 10, 32)
-		if err != nil {
-			return damaged(at, err)
-		}
-		s.registration.made.Store(&holderNode{at, int64(uint32(n)) + 1})
-		return nil
+		return s.refused(folder, err)
 	}
-}
-
-// registered returns the path of a node that an earlier attempt has made, whose answer was lost;
-// empty: there is none.
-func (s *session) registered(c *client.Conn, prefix string) (at string, _ error) {
-	all, _, err := c.Children(s.nodes.holders())
-	for _, name := range all {
-		at := s.nodes.holders() + "/" + name
-		if !strings.HasPrefix(at, prefix) {
-			continue
-		}
-		_, stat, err := c.Exists(at)
-		if err != nil || stat.EphemeralOwner == s.id.Load() {
-			return at, err
-		}
-	}
-	return "", err
 }
 
 // showGrant has the session's node show who has which worker ID. A grant that is put back may be
@@ -80,11 +41,10 @@ func (c *commit) showGrant(ctx context.Context) error {
 	if c.change.Owner != protocol.OwnerTaken {
 		return nil
 	}
-	if err := c.together(ctx, c.register(c.change.Token)); err != nil {
-		return err
+	err := c.together(ctx, c.register(c.change.Token))
+	if at := c.registered.Load(); err == nil && at != nil {
+		text := fmt.Sprintf("%s has worker ID %d", c.change.Slot.Holder, c.worker)
+		c.ops = append(c.ops, replace(*at, []byte(text), -1))
 	}
-	holder := c.now.Slot.Record.Holder
-	text := fmt.Sprintf("%s has worker ID %d", holder[:min(len(holder), longestHolder)], c.worker)
-	c.ops = append(c.ops, replace(c.registration.made.Load().path, []byte(text), -1))
-	return nil
+	return err
 }

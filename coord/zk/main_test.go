@@ -61,6 +61,9 @@ func (quiet) Printf(string, ...any) {}
 // spacePath is the node of a namespace.
 func spacePath(namespace string) string { return "/unalike/" + namespace }
 
+// holdersPath is the folder of the sessions of holders.
+func holdersPath(namespace string) string { return spacePath(namespace) + "/holders" }
+
 // ownerPath is the node that a holder has in its session.
 func ownerPath(namespace string, worker int) string {
 	return fmt.Sprintf("%s/owners/%010d", spacePath(namespace), worker)

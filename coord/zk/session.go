@@ -36,10 +36,12 @@ var (
 const (
 	// sendRoom is the longest request. The client sets it aside for each connection.
 	sendRoom = 64 << 10
+	// longestValue is the longest value of a node. Two of a transaction have the name of a holder.
+	longestValue = sendRoom / 4
 	// answerRoom is how long an answer may be besides the names of worker IDs.
 	answerRoom = 128 << 10
-	// nameRoom is how long an answer may be for each worker ID: the name of its holder's node.
-	nameRoom = 64
+	// nameRoom is how long an answer may be for each worker ID.
+	nameRoom = 16
 	// farewellTime is how long the servers have to answer that a session is ended.
 	farewellTime = 500 * time.Millisecond
 )
@@ -71,10 +73,11 @@ type session struct {
 
 	id atomic.Int64 // 0: not yet
 	// is called when the clock's write was sent
-	clockSent    atomic.Pointer[func()]
-	idle         atomic.Bool // its last call was given up
-	held         atomic.Bool // it has held a worker ID
-	registration registration
+	clockSent atomic.Pointer[func()]
+	idle      atomic.Bool // its last call was given up
+	held      atomic.Bool // it has held a worker ID
+	// the path of its node among the holders; nil: it has none
+	registered atomic.Pointer[string]
 	// as the last survey has read it; nil: it has not
 	identity atomic.Pointer[protocol.Entry[protocol.Pointer]]
 }

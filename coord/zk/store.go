@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,8 +191,10 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	if made := s.registration.made.Load(); made != nil {
-		sv.Ticket = made.ticket
+	if at := s.registered.Load(); at != nil {
+		// Past 31 bits, ZooKeeper counts below zero, which tells tickets apart as well.
+		number, _ := strconv.ParseInt((*at)[strings.LastIndexByte(*at, '-')+1:], 10, 64)
+		sv.Ticket = number + 1
 	}
 	owned, bad := workersOf(n.owners(), owners)
 	if len(bad) > 0 {
