@@ -19,10 +19,10 @@ const longestCall = MaxHorizon
 // next call uses, where the client would cut it. A server that takes three seconds for
 // everything takes six for what is said on a new connection.
 func (s *store) call(ctx context.Context,
-	do func(context.Context, goredis.UniversalClient) ([]any, error),
-) ([]any, error) {
+	do func(context.Context, goredis.UniversalClient) ([]string, error),
+) ([]string, error) {
 	type result struct {
-		reply []any
+		reply []string
 		err   error
 	}
 	client, leave := s.clients.Enter(ctx)
@@ -57,7 +57,7 @@ func (s *store) call(ctx context.Context,
 // While some of the keys are on their way to another node of a Cluster, it waits.
 func run(ctx context.Context, client goredis.UniversalClient, keys []string,
 	request []byte,
-) (reply []any, err error) {
+) (reply []string, err error) {
 	for n := 1; ; n++ {
 		reply, err = eval(ctx, client, "evalsha", stepHash, keys, request)
 		if goredis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -72,7 +72,7 @@ func run(ctx context.Context, client goredis.UniversalClient, keys []string,
 
 func eval(ctx context.Context, client goredis.UniversalClient, name, script string,
 	keys []string, request []byte,
-) ([]any, error) {
+) ([]string, error) {
 	args := []any{name, script, len(keys)}
 	for _, key := range keys {
 		args = append(args, key)
@@ -81,7 +81,8 @@ func eval(ctx context.Context, client goredis.UniversalClient, name, script stri
 	if err := client.Process(ctx, cmd); err != nil {
 		return nil, err
 	}
-	return cmd.Slice()
+	reply, _ := cmd.StringSlice() // nil is no reply of the script
+	return reply, nil
 }
 
 // once is a command that the client does not repeat after a server may have executed it, whatever

@@ -1,10 +1,6 @@
 package redis
 
-import (
-	"strconv"
-
-	"github.com/unalike-id/unalike/coord"
-)
+import "strconv"
 
 const (
 	// pageSize is how many worker IDs have their leases in one field: few, because a renewal
@@ -22,32 +18,20 @@ const (
 	allSlots    = "^[l%d]" // and leases
 )
 
-// lease is the hint until when a worker ID is held, in microseconds since 1970 by the server's
-// clock.
-type lease struct {
-	worker int
-	ends   int64
-}
-
 // page is the field that has the lease of a worker ID.
 func page(worker int) string { return leasePrefix + strconv.Itoa(worker/pageSize) }
 
-// lease returns that of a worker ID, and whether it has not ended.
-func (a *answer) lease(worker int) (l lease, held bool) {
+// ends returns the hint when the lease of a worker ID ends, in microseconds since 1970 by the
+// server's clock; 0: it has ended.
+func (a *answer) ends(worker int) int64 {
 	at := worker % pageSize * digits
-	if text := a.values[page(worker)]; len(text) >= at+digits {
-		l.ends, _ = strconv.ParseInt(text[at:at+digits], 10, 64)
+	text := a.values[page(worker)]
+	if len(text) < at+digits {
+		return 0
 	}
-	l.worker = worker
-	return l, l.ends > a.now
-}
-
-// held returns the leases that have not ended, of a share whose pages were read.
-func (a *answer) held(share coord.Range) (all []lease) {
-	for worker := share.First; worker < share.First+share.Count; worker++ {
-		if l, held := a.lease(worker); held {
-			all = append(all, l)
-		}
+	ends, _ := strconv.ParseInt(text[at:at+digits], 10, 64)
+	if ends <= a.now {
+		return 0
 	}
-	return all
+	return ends
 }

@@ -91,6 +91,34 @@ func TestLeaseKeyEvicted(t *testing.T) {
 	}
 }
 
+// TestLeaseKey_MadeByHand: the holder is gone, and an operator has changed the key of its lease. The
+// key keeps the worker ID from others. They try again soon, because the operator may delete it.
+func TestLeaseKey_MadeByHand(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	for name, change := range map[string]func(lease string) error{
+		"persist": func(lease string) error { return client.Persist(within(t), lease).Err() },
+		"a year": func(lease string) error {
+			return client.Expire(within(t), lease, 365*24*time.Hour).Err()
+		},
+		"another type": func(lease string) error {
+			return errors.Join(client.Del(within(t), lease).Err(), client.RPush(within(t), lease, "x").Err())
+		},
+	} {
+		ns := newNamespace(t, client, layout)
+		mustAcquire(t, newCoordinator(t, client, ns), request(1))
+		if err := change(redis.LeaseOf(ns, 0)); err != nil {
+			t.Fatal(err)
+		}
+		client.HDel(within(t), redis.KeyOf(ns), "l:0") // as if the TTL were over
+		_, err := newCoordinator(t, client, ns).Acquire(within(t), request(1))
+		full, ok := errors.AsType[*coord.NoWorkerIDError](err)
+		if !ok || full.Capacity != 1 || full.Soonest.IsZero() ||
+			full.Soonest.After(time.Now().Add(time.Minute)) {
+			t.Errorf("%s: %v; want that the worker ID is held, and may be free in a minute", name, err)
+		}
+	}
+}
+
 // TestFullShare: who finds all worker IDs of the largest share held is told so, and when the next
 // lease ends.
 func TestFullShare(t *testing.T) {

@@ -68,7 +68,7 @@ type answer struct {
 	now     int64
 	origin  string
 	fields  int64 // how many there are
-	worker  int   // that the token holds; -1: none
+	worker  int64 // that the token holds; -1: none
 	owned   int64 // 1: the worker ID of the request has an owner mark
 	values  map[string]string
 	info    string
@@ -89,13 +89,13 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 		return nil, err
 	}
 	sent := lifetime.Now()
-	reply, err := s.call(ctx, func(ctx context.Context, c goredis.UniversalClient) ([]any, error) {
+	reply, err := s.call(ctx, func(ctx context.Context, c goredis.UniversalClient) ([]string, error) {
 		return run(ctx, c, keys, text)
 	})
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	a, err := answerOf(reply, r.Get)
+	a, err := answerOf(reply)
 	if err != nil {
 		return nil, err
 	}
@@ -105,52 +105,24 @@ func (s *store) do(ctx context.Context, r request) (*answer, error) {
 }
 
 // answerOf reads the script's reply.
-func answerOf(reply []any, get []string) (*answer, error) {
-	if len(reply) != 11 {
+func answerOf(reply []string) (*answer, error) {
+	const first = 9 // of the fields
+	if len(reply) < first || (len(reply)-first)%2 != 0 {
 		return nil, fmt.Errorf("%w (%d parts)", errReply, len(reply))
 	}
-	a := &answer{worker: -1, values: make(map[string]string, len(get))}
-	var worker string
-	var values, matching []any
-	ok := true
-	for i, to := range []any{
-		&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker,
-		&a.owned, &values, &matching, &a.info,
-	} {
-		ok = ok && read(reply[i], to)
-	}
-	if worker != "" {
-		id, err := strconv.Atoi(worker)
-		a.worker, ok = id, ok && err == nil
-	}
-	if !ok || len(values) != len(get) || len(matching)%2 != 0 {
-		return nil, fmt.Errorf("%w (%d and %d of %d fields)", errReply, len(values), len(matching),
-			len(get))
-	}
-	a.Server = protocol.Span{Low: a.now, High: a.now}
-	for i, value := range values {
-		if text, ok := value.(string); ok {
-			a.values[get[i]] = text
+	a := &answer{refused: reply[0], origin: reply[2], info: reply[3], values: map[string]string{}}
+	for i, to := range []*int64{&a.now, &a.Number, &a.fields, &a.worker, &a.owned} {
+		n, err := strconv.ParseInt(reply[4+i], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w (%w)", errReply, err)
 		}
+		*to = n
 	}
-	for i := 0; i < len(matching); i += 2 {
-		field, _ := matching[i].(string)
-		a.values[field], _ = matching[i+1].(string)
+	a.Lineage, a.Server = reply[1], protocol.Span{Low: a.now, High: a.now}
+	for i := first; i < len(reply); i += 2 {
+		a.values[reply[i]] = reply[i+1]
 	}
 	return a, nil
-}
-
-// read reads a part of a reply into a text, a number or a list.
-func read(part, to any) (ok bool) {
-	switch to := to.(type) {
-	case *string:
-		*to, ok = part.(string)
-	case *int64:
-		*to, ok = part.(int64)
-	case *[]any:
-		*to, ok = part.([]any)
-	}
-	return ok
 }
 
 // says returns a value of what the server says of itself; empty: it does not say.

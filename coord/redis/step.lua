@@ -15,6 +15,7 @@
 -- Times are in microseconds since 1970, by this server's clock.
 local key, lease, req = KEYS[1], KEYS[2], cjson.decode(ARGV[1])
 local PAGE, DIGITS, FOREVER = 16, 16, 9e15
+local LATER = 15000 -- in milliseconds: a grant may be tried again, whatever the TTL of a key is
 
 local function stored(field) return redis.call('HGET', key, field) or '' end
 
@@ -65,24 +66,24 @@ local function left(name) return name and redis.call('PTTL', name) or -2 end
 
 local function held(name) return left(name) ~= -2 end
 
--- leads returns the worker ID that a token holds; empty: none.
+-- leads returns the worker ID that a token holds; -1: none.
 local function leads(token)
   local id = token and stored('t:' .. token) or ''
-  return id ~= '' and held(req.prefix .. id) and id or ''
+  return id ~= '' and held(req.prefix .. id) and id or '-1'
 end
 
 -- leased returns a page of leases after that of a worker ID was set.
 local function leased(id, millis)
   local field, at = page(id)
   local all = string.sub(stored(field) .. string.rep('0', PAGE * DIGITS), 1, PAGE * DIGITS)
-  local ends = millis > 0 and now + millis * 1000 or millis < 0 and FOREVER or 0
+  local ends = millis < 0 and FOREVER or now + millis * 1000
   local before, after = string.sub(all, 1, at), string.sub(all, at + DIGITS + 1)
   return field, before .. string.format('%016.0f', ends) .. after
 end
 
 -- Writing ---------------------------------------------------------------------------------------
 
--- refusal returns why a write is refused; empty: it is done.
+-- refusal returns why a write is refused; empty: it is done. It corrects the hint of a lease.
 local function refusal(w)
   if w.settles then
     --mutant:redis-deadline
@@ -92,13 +93,18 @@ local function refusal(w)
   end
   if stored('meta') ~= w.meta then return 'meta' end
   if w.opens > now then return 'ahead' end
-  if leads(w.token) ~= '' then return 'token' end
+  if leads(w.token) ~= '-1' then return 'token' end
   --mutant:redis-used
   if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
   --mutant:redis-slot
   if w.id and stored(w.id) ~= w.slot then return 'slot' end
   --mutant:redis-lease-key
-  if w.id and held(lease) ~= w.owned then return 'slot' end
+  if w.id and held(lease) ~= w.owned then
+    local millis = left(lease) % FOREVER -- of a key without a TTL: very long
+    --mutant:redis-later
+    redis.call('HSET', key, leased(w.id, w.owned and 0 or math.min(millis, LATER)))
+    return 'slot'
+  end
   return ''
 end
 
@@ -130,26 +136,27 @@ end
 local refused = ''
 if req.write then
   refused = refusal(req.write)
-  if refused == '' then
-    write(req.write)
-  elseif refused == 'slot' and held(lease) then -- the hint may say otherwise
-    redis.call('HSET', key, leased(req.write.id, left(lease)))
-  end
+  if refused == '' then write(req.write) end
 end
 
 -- Reading ---------------------------------------------------------------------------------------
 
-local matching = {}
-if req.match then
-  for _, field in ipairs(redis.call('HKEYS', key)) do
-    if string.find(field, req.match) then
-      matching[#matching + 1], matching[#matching + 2] = field, stored(field)
-    end
-  end
-end
-return {
-  refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key),
-  leads(req.token), held(lease) and 1 or 0, redis.call('HMGET', key, unpack(req.get)), matching,
+-- The reply is texts: nine that step.go names, and fields with their values.
+local reply = {
+  refused, lineage, origin or 'none',
   req.info and server .. replication .. redis.call('INFO', 'memory')
     .. redis.call('INFO', 'persistence') or '',
+  string.format('%.0f', now), string.format('%.0f', tonumber(stored('n')) or 0),
+  redis.call('HLEN', key) .. '', leads(req.token), held(lease) and '1' or '0',
 }
+local function add(field, value)
+  if value then reply[#reply + 1], reply[#reply + 2] = field, value end
+end
+local values = redis.call('HMGET', key, unpack(req.get))
+for i, field in ipairs(req.get) do add(field, values[i]) end
+if req.match then
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if string.find(field, req.match) then add(field, stored(field)) end
+  end
+end
+return reply

@@ -9,7 +9,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -113,11 +112,11 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []
 	}
 	now := s.Time().Low // a lease lasts no longer than this says
 	for i, h := range holders {
-		if l, ok := h.Lease.(lease); ok && slots[i].Err == nil {
+		if slots[i].Err == nil {
 			slot := slots[i].Slot.Record
 			out = append(out, protocol.Lease{
 				Worker: h.Worker, Renewed: slot.Renewed, TTL: slot.Lease(),
-				Left: max(time.Duration(l.ends-now)*time.Microsecond, 0),
+				Left: max(time.Duration(h.Changed-now)*time.Microsecond, 0),
 			})
 		}
 	}
@@ -145,9 +144,9 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		case e.There():
 			l.Slots = append(l.Slots, e.Record)
 		}
-	}
-	for _, held := range a.held(coord.Range{Count: l.Meta.Record.Capacity}) {
-		l.Owned = append(l.Owned, held.worker)
+		if a.ends(id) != 0 {
+			l.Owned = append(l.Owned, id)
+		}
 	}
 	return l, nil
 }

@@ -37,7 +37,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, err
 	}
 	sv := &protocol.Survey{
-		Position: a.Position, Meta: meta, Made: made, Worker: a.worker, Last: -1,
+		Position: a.Position, Meta: meta, Made: made, Worker: int(a.worker), Last: -1,
 	}
 	if !meta.There() {
 		return sv, nil
@@ -53,12 +53,16 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		ask.Identity != "" {
 		sv.Last = id
 	}
-	for _, l := range a.held(share) {
-		sv.Owned = append(sv.Owned, l.worker)
-		if l.ends >= forever {
+	for worker := share.First; worker < share.First+share.Count; worker++ {
+		ends := a.ends(worker)
+		if ends == 0 {
+			continue
+		}
+		sv.Owned = append(sv.Owned, worker)
+		if ends >= forever {
 			sv.Retired++
 		} else {
-			sv.Holders = append(sv.Holders, protocol.Holder{Worker: l.worker, Changed: l.ends, Lease: l})
+			sv.Holders = append(sv.Holders, protocol.Holder{Worker: worker, Changed: ends})
 		}
 	}
 	return sv, nil
@@ -150,9 +154,9 @@ func (s *store) checkDurable(ctx context.Context, a *answer) error {
 		return fmt.Errorf("%w: durable is required and the Redis server has appendonly no; set it to "+
 			"yes", coord.ErrInvalid)
 	}
-	read := func(ctx context.Context, c goredis.UniversalClient) ([]any, error) {
+	read := func(ctx context.Context, c goredis.UniversalClient) ([]string, error) {
 		settings, err := c.ConfigGet(ctx, "appendfsync").Result()
-		return []any{settings["appendfsync"]}, err
+		return []string{settings["appendfsync"]}, err
 	}
 	reply, err := s.call(ctx, read)
 	switch {
@@ -161,7 +165,7 @@ func (s *store) checkDurable(ctx context.Context, a *answer) error {
 	case err != nil:
 		return s.explain(err)
 	case reply[0] != "always" && reply[0] != "": //mutant:redis-appendfsync
-		return fmt.Errorf("%w: durable is required and the Redis server has appendfsync %v; set it to "+
+		return fmt.Errorf("%w: durable is required and the Redis server has appendfsync %s; set it to "+
 			"always", coord.ErrInvalid, reply[0])
 	}
 	return nil
