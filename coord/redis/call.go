@@ -55,7 +55,7 @@ func (s *store) call(ctx context.Context,
 // run has a server run the script with keys of a namespace. It knows the script by its hash; one
 // that does not know it yet has done nothing and is sent the text, which costs one more round trip.
 // While some of the keys are on their way to another node of a Cluster, it waits.
-func run(ctx context.Context, client goredis.UniversalClient, keys []string,
+func run(ctx context.Context, client goredis.UniversalClient, keys []any,
 	request []byte,
 ) (reply []string, err error) {
 	for n := 1; ; n++ {
@@ -71,12 +71,9 @@ func run(ctx context.Context, client goredis.UniversalClient, keys []string,
 }
 
 func eval(ctx context.Context, client goredis.UniversalClient, name, script string,
-	keys []string, request []byte,
+	keys []any, request []byte,
 ) ([]string, error) {
-	args := []any{name, script, len(keys)}
-	for _, key := range keys {
-		args = append(args, key)
-	}
+	args := append([]any{name, script, len(keys)}, keys...)
 	cmd := once{goredis.NewCmd(ctx, append(args, request)...)}
 	if err := client.Process(ctx, cmd); err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func (s *store) explain(err error) error {
 	if s.secure {
 		tls = ""
 	}
-	says := strings.NewReplacer("{at}", s.at, "{key}", s.key, "{rights}", s.rights(),
+	says := strings.NewReplacer("{at}", s.at, "{key}", keyOf(s.namespace), "{rights}", s.rights(),
 		"{question}", s.question(), "{tls}", tls, "{command}", commandOf(err.Error()),
 	).Replace(meanings[i].says)
 	if meanings[i].invalid {

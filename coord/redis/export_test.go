@@ -10,7 +10,7 @@ func KeyOf(namespace string) string { return keyOf(namespace) }
 
 // LeaseOf is the key of the lease of a worker ID.
 func LeaseOf(namespace string, worker int) string {
-	return leasesOf(namespace) + strconv.Itoa(worker)
+	return leaseOf(namespace, strconv.Itoa(worker))
 }
 
 // AllKeys are the keys of a namespace, as a right to them names them.

@@ -35,7 +35,7 @@ func FuzzReply(f *testing.F) {
 			}
 			return
 		}
-		s := &store{key: "k"}
+		s := &store{}
 		if _, err := s.view(a, 3); err != nil && !errors.Is(err, coord.ErrInvalid) {
 			t.Error(err)
 		}

@@ -93,25 +93,21 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 			coord.ErrInvalid)
 	}
 	at, place := set.where(namespace)
-	s := &store{namespace: namespace, key: keyOf(namespace), prefix: leasesOf(namespace), at: at}
-	s.clients = lifetime.Keep(connections{client, s.key})
-	c, err := begin(s, place, opts)
-	if err != nil {
-		return nil, err
-	}
-	c.warnings = set.warnings()
-	return c, nil
+	s := &store{namespace: namespace, at: at}
+	s.clients = lifetime.Keep(connections{client, namespace})
+	return begin(s, place, opts, set.warnings())
 }
 
 // begin returns the coordinator of a store.
-func begin(s *store, place string, opts Options) (*Coordinator, error) {
+func begin(s *store, place string, opts Options, warnings []string) (*Coordinator, error) {
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
 	s.log, s.durable = opts.Logger, opts.Durable
 	p, err := protocol.New(s, protocol.Settings{
-		Driver: "redis", Title: "Redis", Namespace: s.namespace, Place: place, Lease: opts.Lease,
+		Driver: "redis", Title: "Redis", Namespace: s.namespace, Place: place, Warnings: warnings,
+		Lease:  opts.Lease,
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Redis can lose the namespace itself, and with it how far its windows reach",
 		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock,

@@ -22,8 +22,8 @@ const (
 // keyOf is the hash of a namespace. The braces make its place in a Cluster that of the name alone.
 func keyOf(namespace string) string { return keysOf(namespace) + "namespace" }
 
-// leasesOf begins the keys of leases; the number of the worker ID follows.
-func leasesOf(namespace string) string { return keysOf(namespace) + "worker:" }
+// leaseOf is the key of the lease of a worker ID.
+func leaseOf(namespace, worker string) string { return keysOf(namespace) + "worker:" + worker }
 
 // keysOf begins all keys of a namespace.
 func keysOf(namespace string) string { return "{" + namespace + "}:" }
@@ -89,5 +89,5 @@ func (s *store) view(a *answer, worker int) (*protocol.View, error) {
 // damaged is the error of a value that this driver cannot have written.
 func (s *store) damaged(field string, why error) error {
 	return fmt.Errorf("%w Redis key %q, field %q: %w; it is not overwritten: restore it from a "+
-		"backup, or use another namespace", coord.ErrInvalid, s.key, field, why)
+		"backup, or use another namespace", coord.ErrInvalid, keyOf(s.namespace), field, why)
 }

@@ -23,12 +23,11 @@ var stepHash = goredis.NewScript(stepSource).Hash()
 
 // request is one step: something is written if all is as it should be, and then something is read.
 type request struct {
-	Write  *write   `json:"write,omitempty"`
-	Get    []string `json:"get"`              // fields that are read
-	Match  string   `json:"match,omitempty"`  // pattern of Lua for other fields that are read
-	Token  string   `json:"token,omitempty"`  // whose worker ID is read
-	Prefix string   `json:"prefix,omitempty"` // of the keys of leases
-	Info   bool     `json:"info,omitempty"`   // what the server says of itself is read
+	Write *write   `json:"write,omitempty"`
+	Get   []string `json:"get"`             // fields that are read
+	Match string   `json:"match,omitempty"` // pattern of Lua for other fields that are read
+	Token string   `json:"token,omitempty"` // whose worker ID is read
+	Info  bool     `json:"info,omitempty"`  // what the server says of itself is read
 	// Durable says that the server keeps what it has confirmed when it restarts.
 	Durable bool `json:"durable,omitempty"`
 
@@ -79,11 +78,11 @@ var errReply = errors.New("the script's reply is not one that this program knows
 
 // do makes a step.
 func (s *store) do(ctx context.Context, r request) (*answer, error) {
-	keys := []string{s.key}
+	keys := []any{keyOf(s.namespace)}
 	if r.id != "" {
-		keys = append(keys, s.prefix+r.id)
+		keys = append(keys, leaseOf(s.namespace, r.id))
 	}
-	r.Prefix, r.Durable = s.prefix, s.durable
+	r.Durable = s.durable
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ local key, lease, req = KEYS[1], KEYS[2], cjson.decode(ARGV[1])
 local PAGE, DIGITS, FOREVER = 16, 16, 9e15
 local LATER = 15000 -- in milliseconds: a grant may be tried again, whatever the TTL of a key is
 
+local function put(list, field, value) list[#list + 1], list[#list + 2] = field, value end
+
 local function stored(field) return redis.call('HGET', key, field) or '' end
 
 local time = redis.call('TIME')
@@ -69,7 +71,7 @@ local function held(name) return left(name) ~= -2 end
 -- leads returns the worker ID that a token holds; -1: none.
 local function leads(token)
   local id = token and stored('t:' .. token) or ''
-  return id ~= '' and held(req.prefix .. id) and id or '-1'
+  return id ~= '' and held((string.gsub(key, 'namespace$', 'worker:' .. id))) and id or '-1'
 end
 
 -- leased returns a page of leases after that of a worker ID was set.
@@ -111,14 +113,13 @@ end
 -- write writes the lease first: without the right to do that, nothing is written.
 local function write(w)
   local set = {'n', string.format('%.0f', (tonumber(stored('n')) or 0) + 1)}
-  local function put(field, value) set[#set + 1], set[#set + 2] = field, value end
-  for field, value in pairs(w.set) do put(field, value) end
+  for field, value in pairs(w.set) do put(set, field, value) end
   if w.settles or last ~= history then
     origin, last = lineage, history
-    put('origin', lineage .. ' ' .. history .. ' ' .. (received() or '?'))
+    put(set, 'origin', lineage .. ' ' .. history .. ' ' .. (received() or '?'))
   end
   if w.lease then
-    put(leased(w.id, w.lease))
+    put(set, leased(w.id, w.lease))
     if w.lease == 0 then
       redis.call('DEL', lease)
     elseif w.lease < 0 then
@@ -149,14 +150,13 @@ local reply = {
   string.format('%.0f', now), string.format('%.0f', tonumber(stored('n')) or 0),
   redis.call('HLEN', key) .. '', leads(req.token), held(lease) and '1' or '0',
 }
-local function add(field, value)
-  if value then reply[#reply + 1], reply[#reply + 2] = field, value end
-end
 local values = redis.call('HMGET', key, unpack(req.get))
-for i, field in ipairs(req.get) do add(field, values[i]) end
+for i, field in ipairs(req.get) do
+  if values[i] then put(reply, field, values[i]) end
+end
 if req.match then
   for _, field in ipairs(redis.call('HKEYS', key)) do
-    if string.find(field, req.match) then add(field, stored(field)) end
+    if string.find(field, req.match) then put(reply, field, stored(field)) end
   end
 end
 return reply

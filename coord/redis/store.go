@@ -16,8 +16,6 @@ import (
 // store implements [protocol.Store].
 type store struct {
 	clients   *lifetime.Rotation[connections]
-	key       string // of the hash
-	prefix    string // of the keys of leases
 	namespace string
 	at        string // where the client connects to
 	secure    bool   // made with a URL that asks for TLS
@@ -32,12 +30,12 @@ type store struct {
 // connections implements [lifetime.Pool].
 type connections struct {
 	goredis.UniversalClient
-	key string // of the namespace
+	namespace string
 }
 
 // Connect implements [lifetime.Pool]. It reads what every call reads, so that a replica fails.
 func (c connections) Connect(ctx context.Context) error {
-	_, err := run(ctx, c.UniversalClient, []string{c.key}, []byte(`{"get":["meta"]}`))
+	_, err := run(ctx, c.UniversalClient, []any{keyOf(c.namespace)}, []byte(`{"get":["meta"]}`))
 	return err
 }
 

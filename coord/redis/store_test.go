@@ -37,7 +37,7 @@ func TestStore(t *testing.T) {
 			},
 			Count: func(tb testing.TB) int {
 				tb.Helper()
-				n, err := client.HLen(context.Background(), c.store.key).Result()
+				n, err := client.HLen(context.Background(), keyOf(ns)).Result()
 				if err != nil {
 					tb.Fatal(err)
 				}
@@ -60,7 +60,7 @@ func EndLease(tb testing.TB, client goredis.UniversalClient, namespace string, w
 			old[:at]+strings.Repeat("0", digits)+old[at+digits:]).Err()
 	}
 	if err == nil {
-		err = client.Del(tb.Context(), leasesOf(namespace)+strconv.Itoa(worker)).Err()
+		err = client.Del(tb.Context(), leaseOf(namespace, strconv.Itoa(worker))).Err()
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -123,7 +123,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		if err != nil || a.refused != tc.refused {
 			t.Errorf("%s: refused because of %q, %v; want %q", name, a.refused, err, tc.refused)
 		}
-		client.HDel(t.Context(), c.store.key, "0", "t:t", "l:0")
-		client.Del(t.Context(), c.store.prefix+"0")
+		client.HDel(t.Context(), keyOf("ns"), "0", "t:t", "l:0")
+		client.Del(t.Context(), leaseOf("ns", "0"))
 	}
 }

@@ -76,26 +76,17 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	life, end := context.WithCancel(context.Background())
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
-	s := &store{
-		namespace: t.namespace, key: keyOf(t.namespace),
-		prefix: leasesOf(t.namespace), at: strings.Join(t.addrs, ", "),
-		secure: secure,
+	s := &store{namespace: t.namespace, at: strings.Join(t.addrs, ", "), secure: secure}
+	c, err := begin(s, k.place(t.addrs, t.master, t.db, t.namespace), t.options, nil)
+	if err != nil {
+		return nil, err
 	}
 	if s.clients, err = lifetime.Rotate(func() (connections, error) {
-		return connections{t.client(life, k), s.key}, nil
+		return connections{t.client(s.life, k), t.namespace}, nil
 	}); err != nil {
-		end()
 		return nil, err
 	}
-	c, err := begin(s, k.place(t.addrs, t.master, t.db, t.namespace), t.options)
-	if err != nil {
-		end()
-		s.clients.Close()
-		return nil, err
-	}
-	c.hangUp = end
 	c.Life().Guard((&wrongserver.Check{
 		Product: wrongserver.Redis, Addresses: t.addrs, TLS: t.tls, Invalid: coord.ErrInvalid,
 	}).Do)

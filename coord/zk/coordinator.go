@@ -2,7 +2,6 @@ package zk
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -57,30 +56,20 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 
 // addressesOf checks servers and adds the port where it is left out.
 func addressesOf(servers []string) ([]string, error) {
-	if len(servers) == 0 {
-		return nil, fmt.Errorf("%w: there is no server; give at least one host:port", coord.ErrInvalid)
+	var hosts []string
+	for _, s := range servers {
+		if ip, err := netip.ParseAddr(s); err == nil && ip.Is6() {
+			s = "[" + s + "]"
+		}
+		hosts = append(hosts, s)
 	}
-	var all []string
-	for i, s := range servers {
-		host, port, err := net.SplitHostPort(s)
-		if err != nil {
-			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
-		}
-		_, err = netip.ParseAddr(host)
-		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") ||
-			strings.Contains(host, ":") && err != nil {
-			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is "+
-				"written [address]:port", coord.ErrInvalid, i+1, s)
-		}
-		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535",
-				coord.ErrInvalid, s, port)
-		}
-		address := net.JoinHostPort(host, port)
-		if slices.Contains(all, address) {
-			return nil, fmt.Errorf("%w: server %q is given twice", coord.ErrInvalid, address)
-		}
-		all = append(all, address)
+	u, err := driver.ParseURL(scheme + "://" + strings.Join(hosts, ","))
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	if len(hosts) == 0 || !slices.Equal(u.Hosts, hosts) {
+		return nil, fmt.Errorf("%w: the servers are %q; give at least one, each as host or host:port",
+			coord.ErrInvalid, servers)
+	}
+	return u.Addresses(defaultPort)
 }

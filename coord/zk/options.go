@@ -3,6 +3,7 @@ package zk
 import (
 	"fmt"
 	"log/slog"
+	"path"
 	"strings"
 	"time"
 
@@ -106,28 +107,14 @@ func checkTTL(ttl time.Duration) error {
 }
 
 // checkChroot refuses a path that cannot be a chroot; empty: none.
-func checkChroot(path string) error {
-	bad := func(why string) error {
-		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for "+
-			"example /apps", coord.ErrInvalid, path, why)
-	}
-	switch {
-	case path == "":
+func checkChroot(chroot string) error {
+	if chroot == "" {
 		return nil
-	case !strings.HasPrefix(path, "/"):
-		return bad("does not begin with a slash")
-	case strings.HasSuffix(path, "/"):
-		return bad("ends with a slash")
 	}
-	for _, name := range strings.Split(path[1:], "/") {
-		switch {
-		case name == "":
-			return bad("has two slashes in a row")
-		case name == "." || name == "..":
-			return bad("contains " + name)
-		case strings.ContainsFunc(name, unfit):
-			return bad("contains a character that ZooKeeper does not allow")
-		}
+	if !strings.HasPrefix(chroot, "/") || chroot == "/" || path.Clean(chroot) != chroot ||
+		strings.ContainsFunc(chroot, unfit) {
+		return fmt.Errorf("%w: the chroot is %q; it is an absolute path without control characters, "+
+			"dots and empty names, such as /apps", coord.ErrInvalid, chroot)
 	}
 	return nil
 }

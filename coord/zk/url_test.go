@@ -31,10 +31,10 @@ func TestBadURL(t *testing.T) {
 		"zk://h":                           "no namespace",
 		"zk://h/?namespace=a/b":            "namespace",
 		"zk://h,h:2181/?namespace=ns":      "twice",
-		"zk://h/apps/?namespace=ns":        "ends with a slash",
-		"zk://h//apps?namespace=ns":        "has two slashes in a row",
+		"zk://h/apps/?namespace=ns":        "empty names",
+		"zk://h//apps?namespace=ns":        "empty names",
 		"zk://h/a/../b?namespace=ns":       "absolute path",
-		"zk://h/a%01?namespace=ns":         "does not allow",
+		"zk://h/a%01?namespace=ns":         "control characters",
 		"zk://h/?namespace=ns&colour=red":  "known are horizon, namespace",
 		"zk://h/?namespace=ns&ttl=10":      "unit",
 		"zk://h/?namespace=ns&ttl=1.0005s": "whole milliseconds",
@@ -57,9 +57,10 @@ func TestBadOptions(t *testing.T) {
 		namespace string
 		options   zk.Options
 	}{
-		"no server":    {nil, "ns", zk.Options{}},
-		"neither host": {[]string{"h i"}, "ns", zk.Options{}},
-		"server 2":     {[]string{"h", "a:b:c"}, "ns", zk.Options{}},
+		"at least one": {nil, "ns", zk.Options{}},
+		"a space":      {[]string{"h i"}, "ns", zk.Options{}},
+		"host:port":    {[]string{"h/i"}, "ns", zk.Options{}},
+		"host 2":       {[]string{"h", "a:b:c"}, "ns", zk.Options{}},
 		"port":         {[]string{"h:nosuchport"}, "ns", zk.Options{}},
 		"SkewBound":    {[]string{"h"}, "ns", zk.Options{SkewBound: -1}},
 		"RenewEvery is 20s": {

@@ -28,7 +28,9 @@ type Settings struct {
 	Namespace string
 	// Place is the text of [coord.Description]; empty: not known.
 	Place string
-	Lease coord.LeaseConfig
+	// Warnings are those of [coord.Description].
+	Warnings []string
+	Lease    coord.LeaseConfig
 	// Default are the times of the lease that are not set, see [coord.LeaseRules].
 	Default coord.LeaseConfig
 	// MinTTL is the shortest TTL, and MaxHorizon the longest horizon: a constant of the
@@ -125,7 +127,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 
 // Describe implements [coord.Describer].
 func (c *Coordinator) Describe() coord.Description {
-	return coord.Description{Rules: c.rules(), Place: c.set.Place}
+	return coord.Description{Rules: c.rules(), Place: c.set.Place, Warnings: c.set.Warnings}
 }
 
 func (c *Coordinator) rules() coord.LeaseRules {
