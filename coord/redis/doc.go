@@ -84,9 +84,9 @@
 // The lease of worker ID 7 is the key {orders}:worker:7, with a TTL. It says who holds the worker
 // ID, and since when; that of a retired worker ID has no TTL. A worker ID is held while its key
 // exists. An operator who deletes the key ends the lease, and its holder puts it back with its next
-// renewal unless another process was faster. Newcomers try the worker ID again when the time is over
-// that the key had; if an operator gave it more, or none, after 15 s. No window is lost by that: the
-// hash {orders}:namespace has the windows.
+// renewal unless another process was faster. Newcomers try the worker ID again when the time of the
+// key is over, or after 15 s if an operator gave it more time or none. No window is lost by that:
+// the hash {orders}:namespace has the windows.
 //
 // The comment of step.lua, the one script that reads and writes all of it, says what the fields of
 // the hash are. Slots and the namespace's record are JSON after the number of times that they were

@@ -91,8 +91,8 @@ func TestLeaseKeyEvicted(t *testing.T) {
 	}
 }
 
-// TestLeaseKey_MadeByHand: the holder is gone, and an operator has changed the key of its lease. The
-// key keeps the worker ID from others. They try again soon, because the operator may delete it.
+// TestLeaseKey_MadeByHand: the holder is gone, and an operator has changed the key of its lease.
+// The key keeps the worker ID from others. They try again soon, because the operator may delete it.
 func TestLeaseKey_MadeByHand(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	for name, change := range map[string]func(lease string) error{
