@@ -260,7 +260,7 @@ func (a *acquisition) pick(ctx context.Context) (*View, error) {
 			a.opens = nil
 		}
 		if len(free) == 0 {
-			return nil, cmp.Or(a.why, a.sv.Why)
+			return nil, cmp.Or(a.why, a.sv.Why, errAgain) //mutant:must-open-again
 		}
 		usable, err := a.probe(ctx, free)
 		if err != nil {

@@ -121,3 +121,13 @@ func TestMustOpenThatSomebodyTakes(t *testing.T) {
 		}
 	})
 }
+
+// TestMustOpen_NamespaceIsGone: the look before the survey finds no namespace, because all data
+// were lost. The survey makes it again, and the worker ID is looked for once more.
+func TestMustOpen_NamespaceIsGone(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		req := within("c", coord.Range{Count: 1})
+		req.MustOpen = true
+		mustAcquire(t, process(t, memstore.NewServer("a")), req)
+	})
+}
