@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,9 +33,10 @@ var (
 	_ encoding.TextMarshaler     = ID(0)
 	_ encoding.TextAppender      = ID(0)
 	_ encoding.TextUnmarshaler   = (*ID)(nil)
-	_ encoding.BinaryMarshaler   = ID(0)
-	_ encoding.BinaryAppender    = ID(0)
 	_ encoding.BinaryUnmarshaler = (*ID)(nil)
+	_ gob.GobEncoder             = ID(0)
+	_ gob.GobDecoder             = (*ID)(nil)
+	_ fmt.Formatter              = ID(0)
 	_ json.Marshaler             = ID(0)
 	_ json.Unmarshaler           = (*ID)(nil)
 	_ slog.LogValuer             = ID(0)

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -101,9 +102,11 @@ func TestReadErrors(t *testing.T) {
 		{scan(1.5), "the column is a float64; a 64-bit integer or a text of decimal digits is needed"},
 		{scan(time.Time{}), "the column is a time.Time"},
 		{scan(int64(-1)), "it is negative, -1; IDs are 0 to 9223372036854775807"},
-		{binary(), "the binary form has 0 bytes instead of 8"},
-		{binary(0, 0, 0, 0, 0, 0, 0, 0, 0), "has 9 bytes instead of 8"},
-		{binary(0x80, 0, 0, 0, 0, 0, 0, 1), "the binary form 8000000000000001 has its highest bit set"},
+		{scan(uint64(math.MaxUint64)), "the column has 18446744073709551615; IDs are 0 to"},
+		{binary(), "it is empty"},
+		{binary(0, 0, 0, 0, 0, 0, 0, 0, 0), "it has '\\x00' at byte 0"},
+		{binary(0x80, 0, 0, 0, 0, 0, 0, 1), "the bytes 8000000000000001 have their highest bit set"},
+		{binary([]byte("12345678")...), `"12345678" can be a text or 8 bytes`},
 	} {
 		id := ID(77)
 		checkIDError(t, tt.read(&id), tt.want)

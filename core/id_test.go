@@ -55,11 +55,11 @@ func checkGolden(t *testing.T, f []string) {
 	want.Time, timeErr = time.Parse(time.RFC3339Nano, f[1])
 	_, numberErr := fmt.Sscan(f[2]+" "+f[3], &want.WorkerID, &want.Sequence)
 	id, composeErr := layout.Compose(want.Time, want.WorkerID, want.Sequence)
-	binary, err := id.MarshalBinary()
-	if err := errors.Join(layoutErr, timeErr, numberErr, composeErr, err); err != nil {
+	binary := id.Bytes()
+	if err := errors.Join(layoutErr, timeErr, numberErr, composeErr); err != nil {
 		t.Fatalf("%v: %v", f, err)
 	}
-	got := []string{id.String(), id.Base62(), id.Base32(), hex.EncodeToString(binary)}
+	got := []string{id.String(), id.Base62(), id.Base32(), hex.EncodeToString(binary[:])}
 	if parts := layout.Decompose(id); parts != want || !slices.Equal(got, f[4:]) {
 		t.Errorf("%v: got %v of %v", f, got, parts)
 	}
@@ -74,11 +74,18 @@ func checkRoundTrips(t *testing.T, id ID) {
 		"base62":  func(got *ID) (err error) { *got, err = ParseBase62(id.Base62()); return err },
 		"base32":  func(got *ID) (err error) { *got, err = ParseBase32(id.Base32()); return err },
 		"text":    func(got *ID) error { return reread(id.MarshalText, got.UnmarshalText) },
-		"binary":  func(got *ID) error { return reread(id.MarshalBinary, got.UnmarshalBinary) },
-		"json":    func(got *ID) error { return reread(id.MarshalJSON, got.UnmarshalJSON) },
+		"bytes": func(got *ID) (err error) {
+			b := id.Bytes()
+			*got, err = FromBytes(b[:])
+			return err
+		},
+		"gob":  func(got *ID) error { return reread(id.GobEncode, got.GobDecode) },
+		"json": func(got *ID) error { return reread(id.MarshalJSON, got.UnmarshalJSON) },
 		"sql": func(got *ID) error {
-			return reread(id.Value,
-				func(v driver.Value) error { return got.Scan(v) })
+			if id == 0 {
+				return nil // TestSQL
+			}
+			return reread(id.Value, func(v driver.Value) error { return got.Scan(v) })
 		},
 	} {
 		var got ID
@@ -105,11 +112,8 @@ func TestSortsAsText(t *testing.T) {
 	}
 	slices.Sort(ids)
 	binary := func(id ID) string {
-		b, err := id.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
+		b := id.Bytes()
+		return string(b[:])
 	}
 	for name, form := range map[string]func(ID) string{
 		"base62": ID.Base62, "base32": ID.Base32,
@@ -133,11 +137,9 @@ func TestNegative(t *testing.T) {
 		}
 		checkIDError(t, err, "it is negative")
 		for name, f := range map[string]func() ([]byte, error){
-			"MarshalText":   id.MarshalText,
-			"MarshalBinary": id.MarshalBinary,
-			"MarshalJSON":   id.MarshalJSON,
-			"AppendText":    func() ([]byte, error) { return id.AppendText([]byte("kept")) },
-			"AppendBinary":  func() ([]byte, error) { return id.AppendBinary([]byte("kept")) },
+			"MarshalText": id.MarshalText,
+			"MarshalJSON": id.MarshalJSON,
+			"AppendText":  func() ([]byte, error) { return id.AppendText([]byte("kept")) },
 		} {
 			b, err := f()
 			checkIDError(t, err, "it is negative")
@@ -156,6 +158,37 @@ func TestNegative(t *testing.T) {
 		if got := DefaultLayout().Decompose(id); got != (Parts{}) {
 			t.Errorf("Decompose(%d) = %v", id, got)
 		}
+	}
+}
+
+// TestFormat: verbs of numbers print the number, and those of texts the text.
+func TestFormat(t *testing.T) {
+	for verb, want := range map[string]string{
+		"%d": "255", "%x": "ff", "%#X": "0XFF", "%v": "255", "%s": "255", "%q": `"255"`,
+		"%6d|":  "   255|",
+		"%-6s|": "255   |", "%06d": "000255", "%+v": "255", "%t": "%!t(int64=255)",
+	} {
+		if got := fmt.Sprintf(verb, ID(255)); got != want {
+			t.Errorf("%s prints %q; want %q", verb, got, want)
+		}
+	}
+}
+
+// TestSQL: all whole numbers that drivers return are read, and an ID that was never set is not
+// written.
+func TestSQL(t *testing.T) {
+	for _, src := range []any{
+		int64(7), uint64(7), 7, uint(7), int32(7), uint32(7), int16(7), uint8(7), "7", []byte("7"),
+	} {
+		var id ID
+		if err := id.Scan(src); err != nil || id != 7 {
+			t.Errorf("Scan of a %T: %d, %v", src, id, err)
+		}
+	}
+	_, err := ID(0).Value()
+	checkIDError(t, err, "it is 0, as a variable that was not set")
+	if got := Int64s([]ID{1, 2}); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("Int64s: %v", got)
 	}
 }
 
@@ -178,7 +211,7 @@ func TestIDAllocations(t *testing.T) {
 		f    func() error
 	}{
 		"AppendText":    {0, func() error { return second(id.AppendText(buf)) }},
-		"AppendBinary":  {0, func() error { return second(id.AppendBinary(buf)) }},
+		"Bytes":         {0, func() error { id.Bytes(); return nil }},
 		"AppendBase62":  {0, func() error { id.AppendBase62(buf); return nil }},
 		"AppendBase32":  {0, func() error { id.AppendBase32(buf); return nil }},
 		"UnmarshalText": {0, func() error { return out.UnmarshalText(text) }},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // AppendText appends the ID in decimal to b. A negative ID is an error, and b is
@@ -32,44 +33,61 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return id.set(parse(&base10, text))
 }
 
-// binarySize is the length of the binary form.
-const binarySize = 8
-
-// AppendBinary appends the ID as 8 bytes to b, most significant first, so that
-// bytes sort as numbers do. A negative ID is an error, and b is returned as it was.
-// It implements [encoding.BinaryAppender].
-func (id ID) AppendBinary(b []byte) ([]byte, error) {
-	if err := id.check(); err != nil {
-		return b, err
-	}
-	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
+// Bytes returns the ID as 8 bytes, most significant first, so that bytes sort as numbers do.
+// [FromBytes] reads them.
+func (id ID) Bytes() [8]byte {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(id))
+	return b
 }
 
-// MarshalBinary returns the ID as 8 bytes, most significant first. A negative ID is
-// an error. It implements [encoding.BinaryMarshaler].
-func (id ID) MarshalBinary() ([]byte, error) {
-	b, err := id.AppendBinary(make([]byte, 0, binarySize))
-	if err != nil {
-		return nil, err
+// FromBytes reads what [ID.Bytes] returns: 8 bytes of which the highest bit is 0. Errors wrap
+// [ErrInvalidID].
+func FromBytes(b []byte) (ID, error) {
+	if len(b) != 8 {
+		return 0, fmt.Errorf("%w: there are %d bytes; 8 are needed", ErrInvalidID, len(b))
 	}
-	return b, nil
-}
-
-// UnmarshalBinary reads what [ID.MarshalBinary] writes: exactly 8 bytes of which the
-// highest bit is 0. After an error the ID is unchanged. It implements
-// [encoding.BinaryUnmarshaler].
-func (id *ID) UnmarshalBinary(data []byte) error {
-	if len(data) != binarySize {
-		return fmt.Errorf("%w: the binary form has %d bytes instead of %d", ErrInvalidID, len(data),
-			binarySize)
-	}
-	v := binary.BigEndian.Uint64(data)
+	v := binary.BigEndian.Uint64(b)
 	if v > math.MaxInt64 {
-		return fmt.Errorf("%w: the binary form %x has its highest bit set, which makes it negative; "+
-			"check that the bytes are big-endian", ErrInvalidID, data)
+		return 0, fmt.Errorf("%w: the bytes %x have their highest bit set, which makes the ID negative; "+
+			"check that they are big-endian", ErrInvalidID, b)
 	}
-	*id = ID(v)
-	return nil
+	return ID(v), nil
+}
+
+// UnmarshalBinary reads what a store has that knows only bytes, such as Redis: decimal text, as
+// [ParseID] reads it, or 8 bytes, as [FromBytes] does. 8 digits could be either and are refused.
+// After an error the ID is unchanged. It implements [encoding.BinaryUnmarshaler].
+//
+// There is no MarshalBinary: stores prefer it, and people who look into them could not read the
+// IDs.
+func (id *ID) UnmarshalBinary(data []byte) error {
+	if len(data) != 8 {
+		return id.set(parse(&base10, data))
+	}
+	if strings.Trim(string(data), "0123456789") == "" {
+		return fmt.Errorf("%w: %q can be a text or 8 bytes; use ParseID or FromBytes", ErrInvalidID, data)
+	}
+	return id.set(FromBytes(data))
+}
+
+// GobEncode returns the ID as 8 bytes. It implements [encoding/gob.GobEncoder].
+func (id ID) GobEncode() ([]byte, error) {
+	b := id.Bytes()
+	return b[:], id.check()
+}
+
+// GobDecode reads what [ID.GobEncode] returns. It implements [encoding/gob.GobDecoder].
+func (id *ID) GobDecode(data []byte) error { return id.set(FromBytes(data)) }
+
+// Format prints the ID for package fmt: %d, %x, %o, %b and the like print the number, and %s and %q
+// its decimal text. It implements [fmt.Formatter].
+func (id ID) Format(s fmt.State, verb rune) {
+	var value any = int64(id)
+	if verb == 's' || verb == 'q' {
+		value = id.String()
+	}
+	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), value)
 }
 
 // set stores a parsed ID unless there was an error, which it returns.
