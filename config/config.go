@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -49,8 +48,9 @@ type Config struct {
 //
 // Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
 // otherwise those of coord.Open and core.New. None contains a password. After an error
-// nothing is left open.
-func (c Config) Open(ctx context.Context) (*Generator, error) {
+// nothing is left open. Close of the generator closes the coordinator as well, unless other
+// generators of the process use it with the same state file: then the last of them does.
+func (c Config) Open(ctx context.Context) (*core.Generator, error) {
 	return c.open(ctx, func(o coord.Coordinator, cfg core.Config) (*core.Generator, error) {
 		return core.New(ctx, o, cfg)
 	})
@@ -60,14 +60,14 @@ func (c Config) Open(ctx context.Context) (*Generator, error) {
 // IDs in the background, as [core.Start] does, so that a service listens while its
 // coordinator is away. ctx bounds what opening the coordinator takes, which is nothing
 // but with an embedded etcd, and with a user and a password for etcd.
-func (c Config) Start(ctx context.Context) (*Generator, error) {
+func (c Config) Start(ctx context.Context) (*core.Generator, error) {
 	return c.open(ctx, core.Start)
 }
 
 // open opens the coordinator, and makes a generator on it.
 func (c Config) open(ctx context.Context,
 	generator func(coord.Coordinator, core.Config) (*core.Generator, error),
-) (*Generator, error) {
+) (*core.Generator, error) {
 	if c.Coordinator == "" {
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of "+
 			"the file, or in %s", envName(keyCoordinator))
@@ -83,12 +83,23 @@ func (c Config) open(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
+	if own := c.Closer; own != nil {
+		c.Closer = closer(func() error { return errors.Join(release(), own.Close()) })
+	} else {
+		c.Closer = closer(release)
+	}
 	g, err := generator(coordinator, c.Config)
 	if err != nil {
-		return nil, errors.Join(c.explain(err), release())
+		return nil, c.explain(err)
 	}
-	return &Generator{Generator: g, release: sync.OnceValue(release)}, nil
+	return g, nil
 }
+
+// closer is a function that closes something.
+type closer func() error
+
+// Close implements [io.Closer].
+func (c closer) Close() error { return c() }
 
 // explain adds to an error about settings that do not fit together where they are.
 func (c Config) explain(err error) error {

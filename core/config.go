@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -53,6 +54,10 @@ type Config struct {
 	// Lease says how the worker ID is leased. The zero LeaseConfig means the
 	// coordinator's defaults.
 	Lease coord.LeaseConfig
+	// Closer, if not nil, is what the generator owns beside its worker IDs: the coordinator, if it was
+	// opened for this generator alone. Close closes it after the worker IDs are released, and New and
+	// Start close it if they fail.
+	Closer io.Closer
 	// OnChange, if not nil, is called when the generator begins or ceases to be able
 	// to issue, when its reason changes, and when a worker ID changes: one call at a
 	// time, from a goroutine of its own, and with the latest state if several changes
@@ -179,6 +184,14 @@ func (cfg Config) check(l Layout, unixMicro int64) error {
 			cfg.Stripes, maxStripes)
 	}
 	return nil
+}
+
+// closeOwned closes what a generator owns; nil: nothing.
+func closeOwned(c io.Closer) error {
+	if c == nil {
+		return nil
+	}
+	return c.Close()
 }
 
 // convert turns durations into ticks, up, so that what was asked for is tolerated.

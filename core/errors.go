@@ -43,9 +43,18 @@ var (
 	ErrTimeExhausted = errors.New("core: time bits of the layout spent; use a layout with a later " +
 		"epoch or more time bits, in a new namespace")
 	// ErrInvalidConfig says that a Config or a Layout is wrong. The message names the
-	// field, its value and what is allowed.
-	ErrInvalidConfig = errors.New("core: invalid configuration")
+	// field, its value and what is allowed. It wraps [coord.ErrInvalid].
+	ErrInvalidConfig error = invalidConfig{}
 )
+
+// invalidConfig is [ErrInvalidConfig].
+type invalidConfig struct{}
+
+// Error implements the interface error.
+func (invalidConfig) Error() string { return "core: invalid configuration" }
+
+// Unwrap returns [coord.ErrInvalid].
+func (invalidConfig) Unwrap() error { return coord.ErrInvalid }
 
 // errNoContext is returned for a nil context.
 var errNoContext = fmt.Errorf("%w: ctx is nil; pass context.Background()", ErrInvalidConfig)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ type Generator struct {
 	changed     signal      // something about the terms changed
 	edges       edges       // who waits for the clock
 	warnings    []string    // of the coordinator, standing
+	closer      io.Closer   // closed last; nil: nothing is
 	coordinator coord.Coordinator
 	layout      Layout
 	reported    reported       // what Health said last
@@ -177,8 +179,8 @@ func (g *Generator) anyAble() (*stripe, error) {
 // worker IDs are released or ctx ends; its error says if one could not be
 // released, which then becomes free when its lease ends. Give it a context that has
 // not ended, with a few seconds left: the one whose end made the program stop is
-// the wrong one. Further calls wait for the first one and return its result, or an error
-// if their own ctx ends before. It does not close the coordinator.
+// the wrong one. Then it closes [Config.Closer], also if ctx has ended. Further calls wait for the
+// first one and return its result, or an error if their own ctx ends before.
 func (g *Generator) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
@@ -210,7 +212,7 @@ func (g *Generator) close(ctx context.Context) {
 	g.starting.Wait()
 	g.changed.broadcast()
 	g.observer.stop()
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, closeOwned(g.closer))...); err != nil {
 		g.endErr = fmt.Errorf("core: closing a generator: %w", err)
 	}
 	g.ended.Store(true)

@@ -1,11 +1,13 @@
 package core_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -30,6 +32,58 @@ func TestCloseEndsWaitsAtOnceEvenIfTheBackEndHangs(t *testing.T) {
 			if delay := (<-ended).Sub(began); delay > 10*time.Millisecond {
 				t.Errorf("a wait ended %v after Close was called", delay)
 			}
+		}
+	})
+}
+
+// handedOver is a coordinator that a generator gets to close.
+type handedOver struct {
+	coord.Coordinator
+	released, closed int
+}
+
+func (c *handedOver) Release(ctx context.Context, g coord.Grant, last int64) error {
+	c.released++
+	if c.closed > 0 {
+		return coord.ErrClosed
+	}
+	return c.Coordinator.Release(ctx, g, last)
+}
+
+func (c *handedOver) Close() error {
+	c.closed++
+	return errors.Join(c.Coordinator.Close(), errHandedOver)
+}
+
+var errHandedOver = errors.New("handed over")
+
+// TestCloser: what is handed over is closed once, after the worker IDs are released, or when there
+// is no generator.
+func TestCloser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &handedOver{Coordinator: newFake(1).Client()}
+		g, err := core.New(t.Context(), c, core.Config{Closer: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := g.Close(t.Context())
+			if !errors.Is(err, errHandedOver) || errors.Is(err, coord.ErrClosed) {
+				t.Errorf("Close: %v", err)
+			}
+		}
+		if c.released != 1 || c.closed != 1 {
+			t.Errorf("released %d times and closed %d times", c.released, c.closed)
+		}
+		for range 2 {
+			_, err := core.New(t.Context(), c, core.Config{Closer: c, Stripes: -1})
+			_, err2 := core.Start(c, core.Config{Closer: c, Stripes: -1})
+			if !errors.Is(err, errHandedOver) || !errors.Is(err2, core.ErrInvalidConfig) {
+				t.Errorf("New: %v; Start: %v", err, err2)
+			}
+		}
+		if c.closed != 5 {
+			t.Errorf("closed %d times; want 5", c.closed)
 		}
 	})
 }

@@ -33,14 +33,14 @@ const shortWait = 100 * time.Millisecond
 // error nothing is left leased, unless the coordinator cannot be reached or its
 // answer was still under way: such a lease ends by itself after its TTL.
 //
-// The generator never closes c. Close c after the generator.
+// The generator closes c only if c is [Config.Closer]; otherwise close c after the generator.
 func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, error) {
 	if ctx == nil {
 		return nil, errNoContext
 	}
 	g, s, err := prepare(c, cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeOwned(cfg.Closer))
 	}
 	if err := g.start(ctx); err != nil {
 		// Giving back what was leased must not depend on the context that ended.
@@ -57,11 +57,11 @@ func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, erro
 // [ErrNotStarted] with the reason, and NextContext, Fill and [Generator.Ready] wait. It
 // goes on trying until it succeeds or Close is called, whatever the coordinator
 // answers; Config.OnChange is called when that changes something, and the log says what
-// is waited for. The only error is [ErrInvalidConfig]. The generator never closes c.
+// is waited for. The only error is [ErrInvalidConfig]. What New says of closing c holds here too.
 func Start(c coord.Coordinator, cfg Config) (*Generator, error) {
 	g, _, err := prepare(c, cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeOwned(cfg.Closer))
 	}
 	for _, st := range g.stripes {
 		st.keeper.Begin() //mutant:start-at-once
@@ -82,6 +82,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 	}
 	g := newGenerator(&s)
 	g.coordinator, g.warnings = c, coord.Describe(c).Warnings
+	g.closer = cfg.Closer
 	for _, w := range g.warnings {
 		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning",
 			w)

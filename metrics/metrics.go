@@ -47,7 +47,7 @@ type Info struct {
 	Coordinator string
 }
 
-// Generator is what can be shown: a [core.Generator], or a config.Generator.
+// Generator is what can be shown: a [core.Generator].
 type Generator interface {
 	Health() core.Health
 	Layout() core.Layout

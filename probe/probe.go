@@ -25,7 +25,7 @@ import (
 )
 
 // Target is what a probe looks at. Check returns nil if it is ready, or else the reason,
-// and does not block. A [core.Generator] and a config.Generator are targets.
+// and does not block. A [core.Generator] is a target.
 //
 // [core.Generator]: https://pkg.go.dev/github.com/unalike-id/unalike/core#Generator
 type Target interface{ Check() error }

@@ -45,7 +45,7 @@ var ErrInvalidConfig = errors.New("server: invalid configuration")
 // names are what generators can be called.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// Generator is what is served: a [core.Generator], or a config.Generator.
+// Generator is what is served: a [core.Generator].
 type Generator interface {
 	Next() (core.ID, error)
 	Fill(ctx context.Context, dst []core.ID) (n int, err error)

@@ -23,6 +23,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
@@ -159,7 +160,7 @@ type service struct {
 	set        *serveSettings
 	metrics    *metrics.Metrics
 	server     *server.Server
-	generators map[string]*config.Generator
+	generators map[string]*core.Generator
 	failed     context.CancelCauseFunc // ends the run with an error
 	hangUp     chan os.Signal          // SIGHUP, from before the first worker ID on
 }
@@ -174,7 +175,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
 	s := &service{
-		a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed,
+		a: a, log: log, set: set, generators: map[string]*core.Generator{}, failed: failed,
 		hangUp: make(chan os.Signal, 1),
 	}
 	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
@@ -452,7 +453,7 @@ func (s *service) sample(ctx context.Context) {
 
 // countWorkerIDs lists the worker IDs of a namespace, for metrics and the page: at once, every 5 s
 // while its generator is not ready, as soon as that is, and then once a minute.
-func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
+func (s *service) countWorkerIDs(ctx context.Context, name string, g *core.Generator) {
 	lister, ok := g.Coordinator().(coord.Admin)
 	if !ok {
 		return

@@ -85,7 +85,7 @@ func run(file, state, listen string, log *slog.Logger) (err error) {
 	}
 	// When it gets here ctx has ended, so tidying up has a time of its own.
 	defer func() { err = errors.Join(err, within(tidyTime, ids.Close)) }()
-	server := &http.Server{Handler: routes(ids.Generator), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: routes(ids), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {
