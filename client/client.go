@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
@@ -72,8 +73,6 @@ func init() { turns.Store(rand.Uint32()) }
 
 // Errors of this package.
 var (
-	// ErrInvalidConfig says that an argument is wrong.
-	ErrInvalidConfig = errors.New("client: invalid")
 	// ErrRefused says that all servers have refused a request for reasons that do not pass by
 	// themselves, as with a token that they do not know, or a Prefetch that is more than they allow.
 	ErrRefused = errors.New("client: refused")
@@ -149,7 +148,7 @@ type Client struct {
 }
 
 // New returns a client of servers, which are base URLs: http://host:port. All must serve the same
-// namespace. It makes no request. Errors wrap [ErrInvalidConfig].
+// namespace. It makes no request. Errors wrap [coord.ErrInvalid].
 func New(urls []string, o Options) (*Client, error) {
 	c := &Client{o: o, clock: clock.System()}
 	if err := c.o.resolve(); err != nil {
@@ -165,14 +164,14 @@ func New(urls []string, o Options) (*Client, error) {
 	}
 	c.o.HTTP = &direct
 	if len(urls) == 0 {
-		return nil, fmt.Errorf("%w: there is no URL; name at least one server", ErrInvalidConfig)
+		return nil, fmt.Errorf("%w: there is no URL; name at least one server", coord.ErrInvalid)
 	}
 	for i, raw := range urls {
 		u, err := url.Parse(raw)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 			u.RawQuery != "" {
 			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, "+
-				"and no password: that goes into Token", ErrInvalidConfig, i+1)
+				"and no password: that goes into Token", coord.ErrInvalid, i+1)
 		}
 		c.servers = append(c.servers, &endpoint{
 			url:  strings.TrimSuffix(u.String(), "/") + procedure,
@@ -200,22 +199,22 @@ func (o *Options) resolve() error {
 	}
 	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
 		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and "+
-			"Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
+			"Prefetch is at most %d", coord.ErrInvalid, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
 	}
 	if files := o.files(); files != nil {
 		if o.HTTP != nil {
 			return fmt.Errorf("%w: CA, Cert and Key are for a client without HTTP; leave HTTP out, or set "+
-				"them in its transport", ErrInvalidConfig)
+				"them in its transport", coord.ErrInvalid)
 		}
 		if err := files.Check(); err != nil {
-			return fmt.Errorf("%w: CA, Cert, Key: %w", ErrInvalidConfig, err)
+			return fmt.Errorf("%w: CA, Cert, Key: %w", coord.ErrInvalid, err)
 		}
 	}
 	if o.Token != "" && o.TokenFile != "" {
-		return fmt.Errorf("%w: Token and TokenFile are both set; set one of them", ErrInvalidConfig)
+		return fmt.Errorf("%w: Token and TokenFile are both set; set one of them", coord.ErrInvalid)
 	}
 	if _, err := o.token(); err != nil {
-		return fmt.Errorf("%w: TokenFile: %w", ErrInvalidConfig, err)
+		return fmt.Errorf("%w: TokenFile: %w", coord.ErrInvalid, err)
 	}
 	return nil
 }

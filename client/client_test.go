@@ -233,7 +233,7 @@ func TestBadArguments(t *testing.T) {
 		{"http://"},
 	} {
 		_, err := client.New(urls, client.Options{})
-		if !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
+		if !errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
@@ -249,7 +249,7 @@ func TestBadArguments(t *testing.T) {
 		{CA: "/none", HTTP: http.DefaultClient},
 	} {
 		_, err := client.New([]string{"http://host"}, o)
-		if !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
+		if !errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

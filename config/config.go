@@ -46,7 +46,7 @@ type Config struct {
 // of the URL's scheme must have been imported. It blocks as [core.New] does, until a worker ID is
 // leased and its window is open; ctx bounds the start alone.
 //
-// Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
+// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open. Close of the generator closes the coordinator as well, unless other
 // generators of the process use it with the same state file: then the last of them does.

@@ -214,7 +214,7 @@ func TestBadFiles(t *testing.T) {
 		},
 		{
 			"URL", "coordinator: orders\n",
-			"config: f:1: coordinator: coord: invalid URL: it has the form scheme://",
+			"config: f:1: coordinator: unalike: invalid URL: it has the form scheme://",
 		},
 		{
 			"empty segment", "segments: orders,,invoices\n",

@@ -21,7 +21,7 @@ func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
 // each ${NAME} in the user information of the coordinator and of the store. lookup is os.LookupEnv
 // or something like it.
 //
-// Errors wrap [ErrInvalidConfig] and name the variable, its value unless that may be a
+// Errors wrap [coord.ErrInvalid] and name the variable, its value unless that may be a
 // password, and what is allowed; all mistakes are reported at once.
 func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Config, error) {
 	out := c
@@ -46,7 +46,7 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 // UNALIKE_WORKERIDS is, and names those that were meant. Others that begin alike are none of its
 // business: Kubernetes sets UNALIKE_PORT where there is a Service of that name. Only variables that
 // lookup, which is os.LookupEnv or something like it, has as well are looked at. The error wraps
-// [ErrInvalidConfig]. Programs that use [Config.WithEnv] need not call it.
+// [coord.ErrInvalid]. Programs that use [Config.WithEnv] need not call it.
 func CheckEnv(lookup func(name string) (value string, ok bool)) error {
 	return errors.Join(misspelt(lookup)...)
 }
@@ -104,7 +104,7 @@ func (c *Config) store(s setting, v, origin string) error {
 	return nil
 }
 
-// invalid returns an error that wraps [ErrInvalidConfig] without repeating its text.
+// invalid returns an error that wraps [coord.ErrInvalid] without repeating its text.
 func invalid(format string, args ...any) error {
 	return &settingsError{fmt.Errorf(format, args...)}
 }

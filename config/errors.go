@@ -2,16 +2,12 @@ package config
 
 import "github.com/unalike-id/unalike/coord"
 
-// ErrInvalidConfig says that the settings are wrong. It is [coord.ErrInvalid], which drivers have
-// in their errors.
-var ErrInvalidConfig = coord.ErrInvalid
-
-// settingsError is a mistake in the settings: an [ErrInvalidConfig] whose text begins
+// settingsError is a mistake in the settings: an [coord.ErrInvalid] whose text begins
 // with the place.
 type settingsError struct{ err error }
 
 // Error returns the place and the mistake.
 func (e *settingsError) Error() string { return e.err.Error() }
 
-// Unwrap returns [ErrInvalidConfig] and the mistake.
-func (e *settingsError) Unwrap() []error { return []error{ErrInvalidConfig, e.err} }
+// Unwrap returns [coord.ErrInvalid] and the mistake.
+func (e *settingsError) Unwrap() []error { return []error{coord.ErrInvalid, e.err} }

@@ -56,7 +56,7 @@ func read(path string) ([]byte, error) {
 // values. The result says what the file says and nothing else; a key that is left out
 // keeps its zero value, which means the default.
 //
-// Errors wrap [ErrInvalidConfig]. They name line, key, value unless that may contain a
+// Errors wrap [coord.ErrInvalid]. They name line, key, value unless that may contain a
 // password, and what is allowed; all mistakes are reported at once.
 func Parse(data []byte) (Config, error) { return parse(data, "") }
 

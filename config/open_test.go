@@ -107,7 +107,7 @@ func TestOpenErrors(t *testing.T) {
 		},
 		{
 			"unknown scheme", "coordinator: etcd3://u:secret@h/n\n",
-			"config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are file, " +
+			"config: line 1: coordinator: unalike: invalid URL: unknown scheme \"etcd3\"; known are file, " +
 				"static, test; a driver is made known by importing its package",
 		},
 		{

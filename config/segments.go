@@ -32,7 +32,7 @@ type Segments struct {
 // when it returns, which ends with ctx; of the others, the first number is taken when it is asked
 // for.
 //
-// Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
+// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
 // otherwise those of package segment: [segment.ErrUnknownTag] if the store does not have
 // a tag that is named. None contains a password. After an error nothing is left open.
 func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, error) {

@@ -19,7 +19,7 @@ import (
 // With a state file, the lease times are in the result as well: a generator renews in the file, and
 // what is behind the file asks the back end at these times.
 //
-// Errors wrap [ErrInvalidConfig]: the URL is wrong, or has another state file, or is that of a
+// Errors wrap [coord.ErrInvalid]: the URL is wrong, or has another state file, or is that of a
 // coordinator that leases no worker IDs, or no state file can be kept at the path. They say where
 // the file is named, and contain no password.
 func (c Config) OpenOptions(rawURL, from string) (coord.OpenOptions, error) {

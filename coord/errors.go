@@ -25,7 +25,7 @@ var (
 	ErrClockSkew = errors.New("coord: clock skew")
 	// ErrInvalid says that a configuration, a URL, a request or a stored state is
 	// wrong and that trying again cannot help.
-	ErrInvalid = errors.New("coord: invalid")
+	ErrInvalid = errors.New("unalike: invalid")
 	// ErrNamespaceClosed says that another namespace follows this one, see package
 	// follow, so that nothing is granted or extended in it any more. It is an [ErrInvalid].
 	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the "+

@@ -40,7 +40,7 @@ func TestRangeWithin(t *testing.T) {
 		got, err := tt.in.Within(16)
 		if tt.err != "" {
 			if math.MaxInt > math.MaxInt32 || tt.in.Count != math.MaxInt {
-				wantInvalid(t, tt.in.String(), err, "coord: invalid: "+tt.err)
+				wantInvalid(t, tt.in.String(), err, "unalike: invalid: "+tt.err)
 			}
 		} else if err != nil || got != tt.want {
 			t.Errorf("%+v: %+v, %v; want %+v", tt.in, got, err, tt.want)
@@ -102,6 +102,6 @@ func TestRequestValidate(t *testing.T) {
 	} {
 		r := good
 		tt.spoil(&r)
-		wantInvalid(t, tt.want, r.Validate(), "coord: invalid: "+tt.want)
+		wantInvalid(t, tt.want, r.Validate(), "unalike: invalid: "+tt.want)
 	}
 }

@@ -51,10 +51,16 @@ func TestOpen(t *testing.T) {
 		t.Errorf("a driver's refusal: %v", err)
 	}
 	for _, tt := range []struct{ url, want string }{
-		{"etcd3://u:geheim@h", `coord: invalid URL: unknown scheme "etcd3"; known are bad, both, good; ` +
-			`a driver is made known by importing its package`},
-		{"both://h", `coord: invalid URL: scheme "both" is registered by 2 drivers; import one of them`},
-		{"good", `coord: invalid URL: it has the form scheme://hosts/path?options, for example ` +
+		{
+			"etcd3://u:geheim@h",
+			`unalike: invalid URL: unknown scheme "etcd3"; known are bad, both, good; ` +
+				`a driver is made known by importing its package`,
+		},
+		{
+			"both://h",
+			`unalike: invalid URL: scheme "both" is registered by 2 drivers; import one of them`,
+		},
+		{"good", `unalike: invalid URL: it has the form scheme://hosts/path?options, for example ` +
 			`static://?worker=7`},
 	} {
 		_, err := Open(t.Context(), tt.url, OpenOptions{})
@@ -64,7 +70,8 @@ func TestOpen(t *testing.T) {
 
 func TestOpenWithoutDrivers(t *testing.T) {
 	_, err := Open(t.Context(), "static://?worker=7", OpenOptions{})
-	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; `+
-		`no driver is known; a driver is made known by importing its package, here `+
-		`github.com/unalike-id/unalike/coord/static`)
+	wantInvalid(t, "a scheme without any driver", err,
+		`unalike: invalid URL: unknown scheme "static"; `+
+			`no driver is known; a driver is made known by importing its package, here `+
+			`github.com/unalike-id/unalike/coord/static`)
 }

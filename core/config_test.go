@@ -82,10 +82,10 @@ func TestBadConfig(t *testing.T) {
 			core.Config{Stripes: 3, Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 5, Count: 2}}},
 			"Stripes is 3; there are 2 worker IDs to lease (5-6)",
 		},
-		"negative TTL": {lease(coord.LeaseConfig{TTL: -1}), "Lease: coord: invalid: TTL is -1ns"},
+		"negative TTL": {lease(coord.LeaseConfig{TTL: -1}), "Lease: unalike: invalid: TTL is -1ns"},
 		"no such worker ID": {
 			lease(coord.LeaseConfig{WorkerIDs: coord.Range{First: 1024}}),
-			"Lease: coord: invalid: WorkerIDs.First is 1024; the layout has worker IDs 0 to 1023",
+			"Lease: unalike: invalid: WorkerIDs.First is 1024; the layout has worker IDs 0 to 1023",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

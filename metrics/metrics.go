@@ -24,13 +24,8 @@ func DefaultBuckets() []float64 {
 	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }
 
-// Errors of this package.
-var (
-	// ErrInvalidConfig says that an argument is wrong.
-	ErrInvalidConfig = errors.New("metrics: invalid")
-	// ErrTwice says that a generator or a tag of that name is shown already.
-	ErrTwice = errors.New("metrics: the name is in use")
-)
+// ErrTwice says that a generator or a tag of that name is shown already.
+var ErrTwice = errors.New("metrics: the name is in use")
 
 // Options change what is shown. The zero Options works.
 type Options struct {
@@ -81,7 +76,7 @@ type generator struct {
 var _ prometheus.Collector = (*Metrics)(nil)
 
 // New returns metrics that are registered with reg. The error
-// is [ErrInvalidConfig] for wrong buckets, or that of reg, as when it has such metrics already.
+// is [coord.ErrInvalid] for wrong buckets, or that of reg, as when it has such metrics already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	m := &Metrics{
 		buckets: DefaultBuckets(), generators: map[string]*generator{},
@@ -92,13 +87,13 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	}
 	for i, b := range m.buckets {
 		if b <= 0 || i > 0 && b <= m.buckets[i-1] {
-			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", ErrInvalidConfig,
+			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", coord.ErrInvalid,
 				m.buckets)
 		}
 	}
 	if reg == nil {
 		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or "+
-			"prometheus.NewRegistry()", ErrInvalidConfig)
+			"prometheus.NewRegistry()", coord.ErrInvalid)
 	}
 	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "unalike_segment_refill_duration_seconds",
@@ -119,18 +114,18 @@ func (m *Metrics) OnCall(name string) func(coord.Call) {
 	return m.entry(name).observe
 }
 
-// Generator shows g from now on until it is closed. The error is [ErrInvalidConfig] for a name that
+// Generator shows g from now on until it is closed. The error is [coord.ErrInvalid] for a name that
 // is not 1 to 128 bytes of UTF-8, and [ErrTwice] while another generator of that name is open.
 func (m *Metrics) Generator(name string, g Generator, info Info) error {
 	switch {
 	case name == "" || len(name) > MaxName || !utf8.ValidString(name):
 		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8",
-			ErrInvalidConfig, name, MaxName)
+			coord.ErrInvalid, name, MaxName)
 	case drivers.IsNil(g):
 		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error",
-			ErrInvalidConfig, name)
+			coord.ErrInvalid, name)
 	case !utf8.ValidString(info.Namespace) || !utf8.ValidString(info.Coordinator):
-		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalidConfig,
+		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", coord.ErrInvalid,
 			name)
 	}
 	m.mu.Lock()
@@ -180,7 +175,7 @@ func (m *Metrics) WorkerIDs(name string, byState map[string]int) {
 func (m *Metrics) Sequence(s *segment.Sequence) error {
 	if s == nil {
 		return fmt.Errorf("%w: the sequence is nil; pass what segment.New has returned, and "+
-			"check its error", ErrInvalidConfig)
+			"check its error", coord.ErrInvalid)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +200,7 @@ func (m *Metrics) Store(check func() error) {
 func (m *Metrics) Set(s Set) error {
 	if drivers.IsNil(s) {
 		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and "+
-			"check its error", ErrInvalidConfig)
+			"check its error", coord.ErrInvalid)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

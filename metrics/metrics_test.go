@@ -254,7 +254,7 @@ func TestBadArguments(t *testing.T) {
 		"no registerer":   noRegisterer,
 		"falling buckets": falling,
 	} {
-		if !errors.Is(err, metrics.ErrInvalidConfig) {
+		if !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -56,7 +56,7 @@ func TestBadConfig(t *testing.T) {
 		{"ttl: 10\n", "unalike.yaml:1: ttl is \"10\": it is a positive duration"},
 		{
 			"coordinator: nowhere://user:secret@host/\n",
-			"unalike.yaml: coordinator: coord: invalid URL: unknown scheme \"nowhere\"",
+			"unalike.yaml: coordinator: unalike: invalid URL: unknown scheme \"nowhere\"",
 		},
 		{
 			"coordinator: etcd://user:${NONE}@host/n\n",

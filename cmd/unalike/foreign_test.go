@@ -264,7 +264,7 @@ func TestTroubledServer(t *testing.T) {
 			!strings.Contains(url, "namespace=") && strings.HasSuffix(url, "/db")) {
 			all.Go(func() {
 				got := call(t, nil, "", append(strings.Fields(command), "--timeout", "2s")...)
-				if got.code != exitFailure || strings.Contains(got.stderr, "coord: invalid") ||
+				if got.code != exitFailure || strings.Contains(got.stderr, "unalike: invalid") ||
 					strings.Contains(got.stderr, "segment: invalid") {
 					t.Errorf("%s, %s: %+v; want an error that is not final", command, name, got)
 				}

@@ -98,7 +98,7 @@ func TestNotAble(t *testing.T) {
 		{"retire 3 --yes" + none, exitFailure, noFile},
 		{
 			"init --yes --after nowhere://user:secret@h" + file, exitUsage,
-			`--after: coord: invalid URL: unknown scheme "nowhere"`,
+			`--after: unalike: invalid URL: unknown scheme "nowhere"`,
 		},
 	})
 	for _, args := range []string{"quarantine", "retire 3", "init --after etcd://h/x"} {

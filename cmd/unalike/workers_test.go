@@ -185,7 +185,7 @@ func TestWorkers(t *testing.T) {
 	for _, format := range []string{"table", "json"} {
 		got = call(t, nil, "", "workers", "--coordinator", url, "--format", format)
 		wantCall(t, got, exitFailure, "pod-a",
-			"unalike: not every worker ID can be read: etcd: coord: invalid etcd key ")
+			"unalike: not every worker ID can be read: etcd: unalike: invalid etcd key ")
 	}
 }
 

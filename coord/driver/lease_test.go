@@ -181,6 +181,6 @@ func TestResolveLeaseRefuses(t *testing.T) {
 		},
 	} {
 		_, err := ResolveLease(tt.rules, tt.cfg)
-		wantInvalid(t, tt.want, err, "coord: invalid: "+tt.want)
+		wantInvalid(t, tt.want, err, "unalike: invalid: "+tt.want)
 	}
 }

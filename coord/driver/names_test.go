@@ -38,7 +38,7 @@ func TestCheckNamespace(t *testing.T) {
 		".":       `namespace "." is reserved; choose another name`,
 		"..":      `namespace ".." is reserved; choose another name`,
 	} {
-		wantInvalid(t, name, CheckNamespace(name), "coord: invalid: "+want)
+		wantInvalid(t, name, CheckNamespace(name), "unalike: invalid: "+want)
 	}
 }
 

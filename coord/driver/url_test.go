@@ -93,7 +93,7 @@ func TestParseURL(t *testing.T) {
 
 // TestBadURL has every wrong form that is wrong for all drivers.
 func TestBadURL(t *testing.T) {
-	const form = "coord: invalid URL: it has the form scheme://hosts/path?options, for example " +
+	const form = "unalike: invalid URL: it has the form scheme://hosts/path?options, for example " +
 		"static://?worker=7"
 	for _, tt := range []struct{ url, want string }{
 		{"", form},
@@ -103,52 +103,73 @@ func TestBadURL(t *testing.T) {
 		{"static:?worker=7", form},
 		{"redis:u:geheim@h://", form},
 		{"3d://h", form},
-		{"etcd://a,,b", `coord: invalid etcd URL: host 2 of the list is empty`},
-		{"etcd://a:1,b:1,a:1", `coord: invalid etcd URL: host "a:1" is listed twice`},
-		{"etcd://h:0", `coord: invalid etcd URL: host "h:0" has port "0"; a port is a number ` +
+		{"etcd://a,,b", `unalike: invalid etcd URL: host 2 of the list is empty`},
+		{"etcd://a:1,b:1,a:1", `unalike: invalid etcd URL: host "a:1" is listed twice`},
+		{"etcd://h:0", `unalike: invalid etcd URL: host "h:0" has port "0"; a port is a number ` +
 			`from 1 to 65535`},
-		{"etcd://h:70000", `coord: invalid etcd URL: host "h:70000" has port "70000"; a port is a ` +
+		{"etcd://h:70000", `unalike: invalid etcd URL: host "h:70000" has port "70000"; a port is a ` +
 			`number from 1 to 65535`},
-		{"etcd://h:http", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a ` +
+		{
+			"etcd://h:http",
+			`unalike: invalid etcd URL: host 1 of the list, "h", has a port that is not a ` +
+				`number; a port is a number from 1 to 65535, and a user and password end in @`,
+		},
+		{"etcd://h:+80", `unalike: invalid etcd URL: host 1 of the list, "h", has a port that is not a ` +
 			`number; a port is a number from 1 to 65535, and a user and password end in @`},
-		{"etcd://h:+80", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a ` +
-			`number; a port is a number from 1 to 65535, and a user and password end in @`},
-		{"etcd://:2379", `coord: invalid etcd URL: host 1 of the list has no name`},
-		{"etcd://a b", `coord: invalid etcd URL: host 1 of the list, "a b", contains a space ` +
+		{"etcd://:2379", `unalike: invalid etcd URL: host 1 of the list has no name`},
+		{"etcd://a b", `unalike: invalid etcd URL: host 1 of the list, "a b", contains a space ` +
 			`or a bracket`},
-		{"etcd://a\x00", `coord: invalid etcd URL: host 1 of the list, "a\x00", contains a character ` +
+		{"etcd://a\x00", `unalike: invalid etcd URL: host 1 of the list, "a\x00", contains a character ` +
 			`that cannot be printed`},
-		{"etcd://a\xff", `coord: invalid etcd URL: host 1 of the list, "a\xff", contains a character ` +
+		{"etcd://a\xff", `unalike: invalid etcd URL: host 1 of the list, "a\xff", contains a character ` +
 			`that cannot be printed`},
-		{"etcd://a]", `coord: invalid etcd URL: host 1 of the list, "a]", contains a space or a bracket`},
-		{"etcd://::1", `coord: invalid etcd URL: host 1 of the list, ":...", has several colons; write ` +
-			`an IPv6 address as [address]:port`},
-		{"etcd://fe80::1:2379", `coord: invalid etcd URL: host 1 of the list, "fe80:...", has several ` +
-			`colons; write an IPv6 address as [address]:port`},
-		{"etcd://[::1", `coord: invalid etcd URL: host 1 of the list begins with a bracket and is not ` +
-			`an IPv6 address in brackets`},
-		{"etcd://[::1]2379", `coord: invalid etcd URL: host "[::1]" has text after the bracket; a port ` +
-			`is written [address]:port`},
-		{"etcd://[::1]:", `coord: invalid etcd URL: host 1 of the list, "::1", has a port ` +
+		{
+			"etcd://a]",
+			`unalike: invalid etcd URL: host 1 of the list, "a]", contains a space or a bracket`,
+		},
+		{
+			"etcd://::1",
+			`unalike: invalid etcd URL: host 1 of the list, ":...", has several colons; write ` +
+				`an IPv6 address as [address]:port`,
+		},
+		{
+			"etcd://fe80::1:2379",
+			`unalike: invalid etcd URL: host 1 of the list, "fe80:...", has several ` +
+				`colons; write an IPv6 address as [address]:port`,
+		},
+		{
+			"etcd://[::1",
+			`unalike: invalid etcd URL: host 1 of the list begins with a bracket and is not ` +
+				`an IPv6 address in brackets`,
+		},
+		{
+			"etcd://[::1]2379",
+			`unalike: invalid etcd URL: host "[::1]" has text after the bracket; a port ` +
+				`is written [address]:port`,
+		},
+		{"etcd://[::1]:", `unalike: invalid etcd URL: host 1 of the list, "::1", has a port ` +
 			`that is not a ` +
 			`number; a port is a number from 1 to 65535, and a user and password end in @`},
-		{"etcd://h,u:geheim", `coord: invalid etcd URL: host 2 of the list, "u", has a port ` +
+		{"etcd://h,u:geheim", `unalike: invalid etcd URL: host 2 of the list, "u", has a port ` +
 			`that is not ` +
 			`a number; a port is a number from 1 to 65535, and a user and password end in @`},
-		{"redis://u:ge/heim@h/0", `coord: invalid redis URL: there is an unescaped @ after the hosts; ` +
-			`write %40, and in a password / as %2F and ? as %3F`},
-		{"etcd://h/a%zz", `coord: invalid etcd URL: the path is not escaped correctly; a % is ` +
+		{
+			"redis://u:ge/heim@h/0",
+			`unalike: invalid redis URL: there is an unescaped @ after the hosts; ` +
+				`write %40, and in a password / as %2F and ? as %3F`,
+		},
+		{"etcd://h/a%zz", `unalike: invalid etcd URL: the path is not escaped correctly; a % is ` +
 			`written %25`},
-		{"etcd://h?a=%zz", `coord: invalid etcd URL: the options after the question mark are not ` +
+		{"etcd://h?a=%zz", `unalike: invalid etcd URL: the options after the question mark are not ` +
 			`escaped correctly`},
-		{"etcd://h?a=1;b=2", `coord: invalid etcd URL: the options after the question mark are not ` +
+		{"etcd://h?a=1;b=2", `unalike: invalid etcd URL: the options after the question mark are not ` +
 			`escaped correctly`},
-		{"etcd://h?ttl=1s&ttl=2s", `coord: invalid etcd URL: option "ttl" is given 2 times; ` +
+		{"etcd://h?ttl=1s&ttl=2s", `unalike: invalid etcd URL: option "ttl" is given 2 times; ` +
 			`give it once`},
-		{"redis://u:ge@heim@h", `coord: invalid redis URL: the user information contains an ` +
+		{"redis://u:ge@heim@h", `unalike: invalid redis URL: the user information contains an ` +
 			`unescaped @ ` +
 			`or space; write %40 or %20`},
-		{"redis://u:geheim%@h", `coord: invalid redis URL: the user information is not escaped ` +
+		{"redis://u:geheim%@h", `unalike: invalid redis URL: the user information is not escaped ` +
 			`correctly; write % as %25`},
 	} {
 		_, err := ParseURL(tt.url)
@@ -240,7 +261,7 @@ func TestAddresses(t *testing.T) {
 	}
 	_, err = u.Addresses("2")
 	wantInvalid(t, "one host twice", err,
-		`coord: invalid etcd URL: host "[::1]:2" is listed twice, once without its port`)
+		`unalike: invalid etcd URL: host "[::1]:2" is listed twice, once without its port`)
 }
 
 func TestCheckOptions(t *testing.T) {
@@ -252,10 +273,11 @@ func TestCheckOptions(t *testing.T) {
 		t.Error(err)
 	}
 	wantInvalid(t, "an unknown option", u.CheckOptions("prefix", "db"),
-		`coord: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, renew, ttl`)
+		`unalike: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, `+
+			`renew, ttl`)
 	u.State = "/x"
 	wantInvalid(t, "a state file", u.CheckOptions("namespace"),
-		`coord: invalid etcd URL: State is "/x"; this driver keeps no such file, leave it out`)
+		`unalike: invalid etcd URL: State is "/x"; this driver keeps no such file, leave it out`)
 }
 
 func TestURLLease(t *testing.T) {
@@ -272,7 +294,7 @@ func TestURLLease(t *testing.T) {
 	}
 	u.OpenOptions.Lease = coord.LeaseConfig{TTL: 15 * time.Second, Horizon: 2 * time.Minute}
 	_, err = u.Lease()
-	wantInvalid(t, "other options of Open", err, "coord: invalid: Horizon is 2m0s in the "+
+	wantInvalid(t, "other options of Open", err, "unalike: invalid: Horizon is 2m0s in the "+
 		"configuration and 1m0s in the coordinator's URL or options; set it in one place")
 	u = u.Without("horizon").Without("renew")
 	if l, err := u.Lease(); err != nil || l != u.OpenOptions.Lease {
@@ -288,8 +310,9 @@ func TestURLLease(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = u.Lease()
-			wantInvalid(t, name+"="+value, err, `coord: invalid x URL: option `+name+` is "`+u.Option(name)+
-				`"; it is a positive duration with a unit, for example 15s`)
+			wantInvalid(t, name+"="+value, err,
+				`unalike: invalid x URL: option `+name+` is "`+u.Option(name)+
+					`"; it is a positive duration with a unit, for example 15s`)
 		}
 	}
 }

@@ -30,6 +30,6 @@ func Example_url() {
 		coord.OpenOptions{})
 	fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
 	// Output:
-	// coord: invalid static URL: option worker is "007";
+	// unalike: invalid static URL: option worker is "007";
 	// it is a decimal number, env:NAME, hostname, or ip: a leading zero is not allowed
 }

@@ -474,20 +474,20 @@ func TestInvalidOptions(t *testing.T) {
 		o      Options
 		want   string
 	}{
-		{-1, Options{}, `coord: invalid: worker is -1; a worker ID is 0 or more`},
-		{7, Options{Count: -2}, `coord: invalid: Count is -2; it is the number of worker ` +
+		{-1, Options{}, `unalike: invalid: worker is -1; a worker ID is 0 or more`},
+		{7, Options{Count: -2}, `unalike: invalid: Count is -2; it is the number of worker ` +
 			`IDs, at least 1`},
 		{
 			7,
 			Options{Lease: coord.LeaseConfig{Identity: "x"}},
-			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero ` +
+			`unalike: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero ` +
 				`here, they ` +
 				`belong in the generator's configuration`,
 		},
 		{
 			7,
 			Options{State: "s", Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}},
-			`coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`,
+			`unalike: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`,
 		},
 	} {
 		if _, err := New(tt.worker, tt.o); err == nil || err.Error() != tt.want {
@@ -505,14 +505,17 @@ func TestWorkerIDOutsideLayoutOrShare(t *testing.T) {
 	}{
 		{2, func(r *coord.Request) {
 			r.Capacity, r.Workers.Count = 8, 8
-		}, `coord: invalid: static worker ID 8; the layout has worker IDs 0 to 7`},
-		{1, func(r *coord.Request) {
-			r.Workers = coord.Range{First: 8, Count: 4}
-		}, `coord: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is ` +
-			`configured for; change one of them`},
+		}, `unalike: invalid: static worker ID 8; the layout has worker IDs 0 to 7`},
+		{
+			1, func(r *coord.Request) {
+				r.Workers = coord.Range{First: 8, Count: 4}
+			},
+			`unalike: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is ` +
+				`configured for; change one of them`,
+		},
 		{2, func(r *coord.Request) {
 			r.Workers = coord.Range{Count: 8}
-		}, `coord: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is ` +
+		}, `unalike: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is ` +
 			`configured for; change one of them`},
 	} {
 		req := request("a", 0)

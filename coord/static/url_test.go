@@ -174,8 +174,8 @@ func TestBadURL(t *testing.T) {
 	} {
 		_, err := openURL(t, testMachine(tt.host), tt.url)
 		if !errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "geheim") ||
-			err.Error() != "coord: invalid static URL: "+tt.want &&
-				err.Error() != "coord: invalid: "+tt.want {
+			err.Error() != "unalike: invalid static URL: "+tt.want &&
+				err.Error() != "unalike: invalid: "+tt.want {
 			t.Errorf("%s: %v; want %s", tt.url, err, tt.want)
 		}
 	}
@@ -187,16 +187,16 @@ func TestBadAddresses(t *testing.T) {
 		addresses []string
 		want      string
 	}{
-		{nil, `coord: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
+		{nil, `unalike: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
 			`to a number`},
 		{
 			[]string{"8.8.8.8", "fd00::1"},
-			`coord: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
+			`unalike: invalid: worker is ip and this machine has no private IPv4 address; set worker ` +
 				`to a number`,
 		},
 		{
 			[]string{"10.0.0.5", "172.17.0.1"},
-			`coord: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, ` +
+			`unalike: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, ` +
 				`172.17.0.1; set worker to a number`,
 		},
 	} {

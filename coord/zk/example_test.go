@@ -60,6 +60,6 @@ func ExampleNew() {
 	fmt.Println(allowed)
 	// Output:
 	// <nil>
-	// true coord: invalid: the chroot is "apps"
+	// true unalike: invalid: the chroot is "apps"
 	// it is an absolute path without control characters, dots and empty names, such as /apps
 }

@@ -133,7 +133,7 @@ func TestBad(t *testing.T) {
 		"a useless worker": {Scenario{Run: func(s *Stage) {
 			good(s)
 			<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
-		}}, `^worker \d+: worker: coord: invalid URL: unknown scheme "nowhere"`},
+		}}, `^worker \d+: worker: unalike: invalid URL: unknown scheme "nowhere"`},
 		"waiting for a useless worker": {Scenario{Run: func(s *Stage) {
 			good(s)
 			wrong := worker.Generator{Name: "wrong", URL: "nowhere://"}

@@ -259,7 +259,7 @@ func TestBadPath(t *testing.T) {
 		{filepath.Join(dir, "none", "ids"), `its folder does not exist; create it: lstat ` +
 			filepath.Join(dir, "none"), fs.ErrNotExist},
 		{filepath.Join(good, "ids"), `its folder does not exist; create it`, coord.ErrInvalid},
-		{dir, `coord: invalid: state file "` + dir +
+		{dir, `unalike: invalid: state file "` + dir +
 			`" is not a regular file but d---------; name a file`, coord.ErrInvalid},
 	} {
 		_, err := bump(t.Context(), newStore(tt.path))

@@ -157,7 +157,7 @@ func TestFolderRefused(t *testing.T) {
 		}, `it holds "etcd" and is not`},
 		{"damaged mark", func(dir string) error {
 			return put(dir, nameMark, "{")
-		}, "read folder.json: coord: invalid: folder.json is damaged"},
+		}, "read folder.json: unalike: invalid: folder.json is damaged"},
 		{"mark without a field", func(dir string) error {
 			return put(dir, nameMark, `{"version":1,"folder":"x"}`+"\n")
 		}, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that " +

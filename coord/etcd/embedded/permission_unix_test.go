@@ -43,7 +43,7 @@ func TestRenameSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := startChild(t, dir, "unsynced", childWeak+"=1").Line(t)
-	if !strings.HasPrefix(got, "coord: invalid folder "+dir+": write endpoint.json: ") ||
+	if !strings.HasPrefix(got, "unalike: invalid folder "+dir+": write endpoint.json: ") ||
 		!strings.Contains(got, "permission denied") {
 		t.Errorf("where the folder cannot be synced, writing said %s", got)
 	}
@@ -69,7 +69,7 @@ func TestPermissionDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := startChild(t, dir, "stay", childWeak+"=1").Line(t)
-		if !strings.HasPrefix(got, "error: coord: invalid folder "+dir+": ") ||
+		if !strings.HasPrefix(got, "error: unalike: invalid folder "+dir+": ") ||
 			!strings.HasSuffix(got, "permission denied; let this user read and write the folder") {
 			t.Errorf("%s: the process said %s", name, got)
 		}
