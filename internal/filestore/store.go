@@ -23,6 +23,9 @@ type Options struct {
 	Namespace string
 	Clock     clock.Clock
 	Leases    Leases
+	// Mark keeps a file next to the state file, by which an older copy of that is noticed, see
+	// [Store.Numbers].
+	Mark bool
 }
 
 // Leases say which owner marks stand.
@@ -62,6 +65,7 @@ type Store struct {
 	unsure bool   // the last write failed: what the file says may not be on the disk
 	stored []byte // the content that was written last
 	state  *State // decoded from stored; nil: the file must be decoded
+	count  int64  // the highest Count that was seen, if there is a mark
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -176,9 +180,11 @@ func (s *Store) serveAll(batch []*op) {
 	err := s.use(ctx, batch[0].to, batch[0].foreign, func(d *State, save func() error) (err error) {
 		changed := false
 		for _, o := range batch {
-			if o.ctx.Err() == nil {
-				changed = o.run(d) || changed
+			if o.ctx.Err() != nil { //mutant:file-call-over
+				o.err = s.timeoutError(o.ctx)
+				continue
 			}
+			changed = o.run(d) || changed
 		}
 		if changed {
 			err = save()
@@ -191,7 +197,7 @@ func (s *Store) serveAll(batch []*op) {
 		return err
 	})
 	for _, o := range batch {
-		o.err = err
+		o.err = cmp.Or(o.err, err)
 		close(o.done)
 	}
 }
@@ -248,6 +254,11 @@ func (s *Store) use(ctx context.Context, to access, foreign bool,
 	d, err := s.load(foreign)
 	if err != nil {
 		return err
+	}
+	if s.o.Mark && to != look {
+		if err := s.checkMark(d); err != nil && !(foreign && errors.Is(err, ErrOther)) {
+			return err
+		}
 	}
 	save := func() error { return s.save(d, lock) }
 	//mutant:file-sync-failed

@@ -3,198 +3,223 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math"
-	"strconv"
+	"math/rand/v2"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
 
-// barges is after how many conflicts a call stands in line.
-const barges = 2
+// entry is a tag, with the other keys that were read in the same transaction.
+type entry struct {
+	record
+	stored  string // the value; empty: there is no such tag
+	cluster cluster
+	naming  string // the value of the cluster record
+	wishes  []wish // of other calls, the oldest first
+	served  bool   // the own wish, with the range granted
+	granted segment.Range
 
-// change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
-// as it should be on the cluster where it is now.
-func (s *Store) change(ctx context.Context, tag string, anywhere bool,
-	f func(e *entry) error,
-) error {
+	used    int64 // above each number that this store has handed out
+	crowded bool  // there were wishes after the last change
+}
+
+const (
+	// conflictsBeforeWish is the number of conflicts after which a take makes a wish.
+	conflictsBeforeWish = 2
+	// mostPause is the longest pause between later conflicts.
+	mostPause = 25 * time.Millisecond
+)
+
+// change stores a tag as f changes it, and repeats that while other programs are faster. It returns
+// the range that f takes, or that another program took for this call.
+func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
+) (r segment.Range, err error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer end()
-	before, there := s.last(tag)
-	if !there || anywhere {
-		if before, err = s.read(ctx, tag, anywhere); err != nil {
-			return err
-		}
+	e, old := s.seenLast(c.Tag)
+	if !old {
+		e, err = s.read(ctx, c.Tag, "")
 	}
-	var place *line
-	for conflicts := 0; ; conflicts++ {
-		after := before
-		if refusal := f(&after); refusal != nil {
-			place.leave(ctx)
-			// What was seen last may be old.
-			if now, err := s.read(ctx, tag, anywhere); err == nil && now.revision != before.revision {
-				before, place = now, nil
-				continue
-			}
-			return refusal
-		}
-		if place == nil && (before.Line || conflicts >= barges) {
-			var err error
-			if place, before, err = s.standInLine(ctx, tag, anywhere); err != nil {
-				place.leave(ctx)
-				return err
-			}
-			continue
-		}
-		after.Line = place != nil && place.others
-		now, done, err := s.commit(ctx, tag, before, after, anywhere, place.end()...)
-		if err != nil {
-			place.leave(ctx)
-		}
-		if err != nil || done {
-			return err
-		}
-		before = now
+	conflicts := 0
+	if e.crowded {
+		conflicts = conflictsBeforeWish
 	}
+	own := "" // the ID of the wish
+	for done := false; err == nil; conflicts++ {
+		if e.served && s.handOut(c.Tag, e, e.granted) {
+			return e.granted, nil
+		}
+		after := e
+		var take int64
+		if take, err = s.apply(&after, c, f); err != nil && old {
+			// other programs may have changed it since
+			e, err = s.read(ctx, c.Tag, own)
+		} else if err == nil && conflicts == conflictsBeforeWish && take > 0 {
+			own, e, err = s.wish(ctx, c.Tag, take)
+		} else if err == nil {
+			if conflicts > conflictsBeforeWish+1 {
+				time.Sleep(rand.N(mostPause))
+			}
+			r := segment.Range{First: after.Next - take, Last: after.Next - 1}
+			back := after.Used > e.Used
+			if e, done, err = s.commit(ctx, c.Tag, e, after, take > 0, own); done && !back {
+				s.handOut(c.Tag, e, r)
+				return r, nil
+			}
+		}
+		old = false
+	}
+	if own != "" {
+		s.withdraw(ctx, c.Tag, own)
+	}
+	return segment.Range{}, err
 }
 
-// last returns what was seen of a tag last.
-func (s *Store) last(tag string) (e entry, there bool) {
+// apply has f change a tag that may be used, and returns how many numbers that takes. If the tag
+// went back below numbers that were handed out, it only notes that, so that every program refuses
+// the tag.
+func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64, err error) {
+	there := e.stored != ""
+	if !there && !c.Create {
+		return 0, tagstore.Unknown(c.Tag)
+	}
+	if c.Accept {
+		e.Accepted = e.cluster.Stamp
+		e.Next = max(e.Next, e.Used)
+	} else if e.cluster.Refused != "" && e.Accepted != e.cluster.Stamp {
+		return 0, &segment.StoreChangedError{
+			Tag: c.Tag, Was: e.cluster.Refused, Here: "cluster " + e.cluster.Cluster,
+		}
+	}
+	before := *e
+	take, err = f(&e.Record, there, e.cluster.Shared)
+	last, _ := s.seenLast(c.Tag)
+	used := max(e.Used, last.used)
+	if err != nil || take == 0 || before.Next >= used { //mutant:segment-etcd-used
+		e.Skipped = e.cluster.Skipped
+		return take, err
+	}
+	if before.Used == used {
+		return 0, &segment.WentBackError{
+			Tag: c.Tag, Got: segment.Range{First: before.Next, Last: e.Next - 1}, Above: used - 1,
+		}
+	}
+	*e = before
+	e.Used = used
+	return 0, nil
+}
+
+// seenLast returns a tag as this store has left it.
+func (s *Store) seenLast(tag string) (entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, there = s.known[tag]
-	return e, there
+	e, ok := s.known[tag]
+	return e, ok
 }
 
-// read reads a tag.
-func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, error) {
-	sent := s.sights()
-	resp, err := s.client.Get(ctx, s.key(tag))
+// handOut notes how a tag is left, and a range that is handed out. It reports whether that is above
+// every other one.
+func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.used = s.known[tag].used
+	e.wishes, e.served = nil, false
+	above := r.First >= e.used
+	if above && r.Len() > 0 {
+		e.used = r.Last + 1
+	}
+	s.known[tag] = e
+	return above
+}
+
+// gets are the operations that read an entry, for a call with a wish.
+func (s *Store) gets(tag, own string) []clientv3.Op {
+	return []clientv3.Op{
+		clientv3.OpGet(s.clusterKey()), clientv3.OpGet(s.key(tag)), clientv3.OpGet(s.grantKey(own)),
+		clientv3.OpGet(s.wishKey(tag, ""), clientv3.WithPrefix(), clientv3.WithLimit(mostWishes),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
+	}
+}
+
+// read reads a tag, after other operations of the same transaction.
+func (s *Store) read(ctx context.Context, tag, own string, before ...clientv3.Op) (entry, error) {
+	sent := s.observed()
+	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag, own)...)...).Commit()
 	if err != nil {
 		return entry{}, s.explain(ctx, err)
 	}
-	return s.seen(tag, resp.Header, resp.Kvs, sent, anywhere)
+	return s.seen(ctx, tag, own, resp.Header, resp.Responses[len(before):], sent)
 }
 
-// commit stores a tag, if what is stored is as before says; else it returns what that is. The value
-// is compared together with its revision, because revisions come again in a cluster that has gone
-// back. What is done with it is done if that is.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool,
-	with ...clientv3.Op,
-) (now entry, done bool, err error) {
-	key, sent := s.key(tag), s.sights()
-	value, err := after.encode(time.Now())
-	if err != nil {
-		return now, false, err
-	}
-	compare := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", before.revision)}
-	if before.revision != 0 {
-		compare = append(compare, clientv3.Compare(clientv3.Value(key), "=", before.stored))
-	}
-	resp, err := s.client.Txn(ctx).If(compare...).Then(
-		append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
-	switch {
-	case err != nil:
-		s.forget(tag) // what became of it is not known
-		return now, false, s.explain(ctx, err)
-	case !resp.Succeeded:
-		now, err = s.seen(tag, resp.Header, resp.Responses[0].GetResponseRange().Kvs, sent, anywhere)
-		return now, false, err
-	}
-	after.revision, after.stored = resp.Header.Revision, value
-	if err := s.compare(tag, resp.Header, after, sent); err != nil && !anywhere {
-		s.forget(tag)
-		return now, false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[tag] = after
-	return after, true, nil
-}
-
-// forget has a tag read anew.
-func (s *Store) forget(tag string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.known, tag)
-}
-
-// seen returns a tag as it is stored now. One that is not to be used here is an error, unless
-// anywhere is true or numbers are to be skipped: then it is one of this cluster when it is stored
-// again.
-func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue,
-	sent map[uint64]int64, anywhere bool,
+// seen returns the entry in an answer. If the cluster record does not agree, it is replaced first.
+func (s *Store) seen(ctx context.Context, tag, own string, h *pb.ResponseHeader,
+	answers []*pb.ResponseOp, sent observed,
 ) (e entry, err error) {
-	if len(kvs) == 0 {
-		s.forget(tag)
-		return e, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
-	}
-	if e.record, err = decode(string(kvs[0].Key), kvs[0].Value); err != nil {
+	e.naming, err = decode(answers[0].GetResponseRange().Kvs, &e.cluster, &e.cluster.Version)
+	if err != nil {
 		return e, err
 	}
-	e.revision, e.stored = kvs[0].ModRevision, string(kvs[0].Value)
-	changed := s.compare(tag, h, e, sent)
-	switch {
-	case anywhere: // others may know of a change that this program has not seen
-		e.Cluster = clusterOf(h)
-		e.Accepted++
-	case changed == nil:
-	case s.skip > 0:
-		s.log.Warn("the etcd cluster is not as it was; numbers are skipped", "tag", tag, "skipped",
-			s.skip, "error", changed)
-		e.Cluster = clusterOf(h)
-		e.Accepted++
-		if e.Next >= 0 { // otherwise it is damaged, which is not to be hidden
-			e.Next += min(s.skip, math.MaxInt64-e.Next)
+	if !s.agrees(h, e.cluster, sent) {
+		if err := s.adopt(ctx, clusterOf(h), e.naming, e.cluster, sent); err != nil {
+			return e, err
 		}
-	default:
-		s.forget(tag)
-		return e, changed
+		return s.read(ctx, tag, own)
 	}
-	return e, nil
+	for _, kv := range answers[2].GetResponseRange().Kvs {
+		_, err := fmt.Sscan(string(kv.Value), &e.granted.First, &e.granted.Last)
+		e.served = err == nil
+		e.crowded = true
+	}
+	for _, kv := range answers[3].GetResponseRange().Kvs {
+		if id := strings.TrimPrefix(string(kv.Key), s.wishKey(tag, "")); id != own {
+			e.wishes = append(e.wishes, wish{id, string(kv.Value)})
+		}
+		e.crowded = true
+	}
+	e.stored, err = decode(answers[1].GetResponseRange().Kvs, &e.record, &e.Version)
+	e.include(e.cluster)
+	return e, err
 }
 
-// sights returns the highest revision of each cluster that was seen until now.
-func (s *Store) sights() map[uint64]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.highest)
-}
-
-// compare returns an error if a reply is not of the cluster where a tag is to be, or if that has
-// gone back below what was seen before the request was sent. Then every tag has to be accepted,
-// once, by somebody who advances it.
-func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint64]int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id, here := h.GetClusterId(), clusterOf(h)
-	if h.Revision < sent[id] { //mutant:segment-etcd-back
-		s.was, s.doubts = fmt.Sprintf("cluster %s at revision %d", here, sent[id]), map[string]int64{}
-		clear(s.known)
-		s.highest[id] = h.Revision
+// commit stores a tag as it is after a change, if everything is stored as it was before. It removes
+// the own wish, and serves those of others. It returns the entry then.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, serves bool,
+	own string,
+) (e entry, done bool, err error) {
+	sent := s.observed()
+	var same []clientv3.Cmp
+	var with []clientv3.Op
+	if serves {
+		same, with = s.serve(tag, &after)
 	}
-	s.highest[id] = max(s.highest[id], h.Revision)
-	if e.Cluster != here { //mutant:segment-etcd-cluster
-		return &segment.StoreChangedError{Tag: tag, Was: "cluster " + e.Cluster, Here: "cluster " + here}
+	after.Version = formatVersion
+	after.Cluster = after.cluster.Cluster
+	after.Write = rand.Uint64()
+	after.stored = encode(after.record)
+	with = append(with, clientv3.OpPut(s.key(tag), after.stored),
+		clientv3.OpDelete(s.wishKey(tag, own)),
+		clientv3.OpGet(s.wishKey(tag, ""), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	resp, err := s.client.Txn(ctx).If(append(same, unchanged(s.clusterKey(), before.naming),
+		unchanged(s.key(tag), before.stored))...).Then(with...).Else(s.gets(tag, own)...).Commit()
+	if err != nil {
+		return before, false, s.explain(ctx, err) // the outcome is unknown
 	}
-	if s.doubts == nil {
-		return nil
+	if !resp.Succeeded {
+		e, err = s.seen(ctx, tag, own, resp.Header, resp.Responses, sent)
+		return e, false, err
 	}
-	accepted, doubted := s.doubts[tag]
-	if !doubted {
-		s.doubts[tag], accepted = e.Accepted, e.Accepted
+	if !s.agrees(resp.Header, before.cluster, sent) {
+		e, err = s.read(ctx, tag, own)
+		return e, false, err
 	}
-	if e.Accepted <= accepted {
-		return &segment.StoreChangedError{Tag: tag, Was: s.was, Here: "cluster " + here +
-			" at revision " + strconv.FormatInt(h.Revision, 10)}
-	}
-	return nil
+	after.crowded = resp.Responses[len(with)-1].GetResponseRange().Count > 0
+	return after, true, nil
 }

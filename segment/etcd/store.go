@@ -6,20 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -28,8 +24,8 @@ const root = "/unalike/segments/"
 
 // Options are the settings of [New] beyond client and namespace. The zero Options works.
 type Options struct {
-	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then
-	// with segment.ErrStoreChanged until somebody has advanced the tag.
+	// Skip is added to every tag, once, when the cluster has changed. 0: every program refuses it with
+	// segment.ErrStoreChanged until all tags are advanced.
 	Skip int64
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
@@ -37,37 +33,30 @@ type Options struct {
 }
 
 // Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with
-// segment.Open. It implements segment.Creator.
+// segment.Open. It implements segment.Creator, segment.Advancer and segment.Pruner.
 type Store struct {
+	tagstore.Store
 	client    *clientv3.Client
 	prefix    string
 	skip      int64
 	log       *slog.Logger
 	done      context.Context // ends with Close
-	finish    context.CancelFunc
-	free      func() error // frees what was made here
+	free      func() error    // frees what was made here
 	reconnect etcdclient.Reconnect
+	closing   func() error
 
-	mu      sync.Mutex
-	highest map[uint64]int64 // the highest revision seen, by cluster
-	known   map[string]entry // what is stored of a tag, as last seen
-	// since the cluster went back: what was Accepted of a tag then; nil: it did not
-	doubts map[string]int64
-	was    string // what it was before that
-	once   sync.Once
-	closed error
-}
-
-// entry is a tag as it is stored.
-type entry struct {
-	record
-	revision int64  // that changed it last
-	stored   string // the value
+	mu     sync.Mutex
+	last   observed
+	known  map[string]entry // tags as this store has left them
+	leased clientv3.LeaseID // for wishes
+	since  time.Time        // when it was granted
 }
 
 var (
-	_ segment.Store   = (*Store)(nil)
-	_ segment.Creator = (*Store)(nil)
+	_ segment.Store    = (*Store)(nil)
+	_ segment.Creator  = (*Store)(nil)
+	_ segment.Advancer = (*Store)(nil)
+	_ segment.Pruner   = (*Store)(nil)
 )
 
 // New returns a store in a namespace of the cluster that a client is connected to. It contacts
@@ -85,52 +74,23 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
-		highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil },
+		known: map[string]entry{}, free: func() error { return nil },
 	}
-	s.done, s.finish = context.WithCancel(context.Background())
+	done, finish := context.WithCancel(context.Background())
+	s.done = done
+	s.closing = sync.OnceValue(func() error {
+		finish()
+		return s.free()
+	})
+	s.Store = tagstore.New(s.change, s.list, s.where)
 	return s, nil
 }
 
 // Close implements [segment.Store].
-func (s *Store) Close() error {
-	s.once.Do(func() {
-		s.finish()
-		s.closed = s.free()
-	})
-	return s.closed
-}
+func (s *Store) Close() error { return s.closing() }
 
-// Take implements [segment.Store]. It is one round trip if nobody else has taken a range since the
-// last one.
-func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
-		return r, err
-	}
-	err = s.change(ctx, tag, false, func(e *entry) error {
-		size := step
-		if size == 0 {
-			size = e.Step
-			if err := e.checkStep(tag, s.key(tag)); err != nil {
-				return err
-			}
-		}
-		if err := e.checkNext(tag, s.key(tag)); err != nil {
-			return err
-		}
-		if e.Next == math.MaxInt64 {
-			return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
-		}
-		r = segment.Range{First: e.Next, Last: e.Next + min(size, math.MaxInt64-e.Next) - 1}
-		e.Next = r.Last + 1
-		return nil
-	})
-	if err != nil {
-		return segment.Range{}, err
-	}
-	return r, nil
-}
-
-// GiveBack implements [segment.Store].
+// GiveBack implements [segment.Store]. It compares what the own take has left, so that a repetition
+// changes nothing.
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
@@ -140,137 +100,117 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		return false, err
 	}
 	defer end()
-	mine, taken := s.last(tag)
+	mine, taken := s.seenLast(tag)
 	if !taken || mine.Next != unused.Last+1 {
 		return false, nil
 	}
+	s.mu.Lock()
+	if now := s.known[tag]; now.used == unused.Last+1 { // whatever becomes of the call
+		now.used = unused.First
+		s.known[tag] = now
+	}
+	s.mu.Unlock()
 	after := mine
 	after.Next = unused.First
-	// The revision of the own take is compared: when this is done, that is so no more.
-	_, done, err := s.commit(ctx, tag, mine, after, false)
+	e, done, err := s.commit(ctx, tag, mine, after, false, "")
+	if done {
+		s.handOut(tag, e, segment.Range{First: unused.First, Last: unused.First - 1})
+	}
 	return done, err
 }
 
-// Advance implements [segment.Store].
-func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
-	if err := segment.CheckTag(tag); err != nil {
+// AdvanceAll implements [segment.Advancer]. It is one write, however many tags there are: each is
+// raised when it is used next.
+func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
+	if err := tagstore.CheckNumber("number to add", by); err != nil {
 		return err
 	}
-	if to < 0 {
-		return fmt.Errorf("%w: the next number is %d; numbers from 0 on are allowed",
-			segment.ErrInvalidConfig, to)
+	return s.share(ctx, "", func(c *cluster) error {
+		c.Refused = ""
+		c.Add(by)
+		return nil
+	})
+}
+
+// Prune implements [segment.Pruner].
+func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (removed int, err error) {
+	err = s.share(ctx, tag, func(c *cluster) error { return c.Prune(tag, before) })
+	if err != nil {
+		return 0, err
 	}
-	return s.change(ctx, tag, true, func(e *entry) error {
-		if to < e.Next {
-			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
-				segment.ErrInvalidConfig, tag, e.Next, to)
+	all, err := s.list(ctx, "")
+	for _, t := range all {
+		of, _, _ := segment.GroupOf(t.Name)
+		if err == nil && of == tag && segment.CheckPruned(t.Name, before) != nil {
+			_, err = s.client.Delete(ctx, s.key(t.Name))
+			removed++
 		}
-		e.Next = to
-		return nil
-	})
+	}
+	return removed, err
 }
 
-// SetStep implements [segment.Creator].
-func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
-		return err
-	}
-	return s.change(ctx, tag, false, func(e *entry) error {
-		e.Step = step
-		return nil
-	})
-}
-
-// Create implements [segment.Creator].
-func (s *Store) Create(ctx context.Context, t segment.Tag) error {
-	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
-		return err
-	}
-	if t.Next < 0 {
-		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed",
-			segment.ErrInvalidConfig, t.Next)
-	}
+// share has f change the cluster record. If a tag is named, it has to be there.
+func (s *Store) share(ctx context.Context, tag string, f func(c *cluster) error) error {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	resp, err := s.client.Get(ctx, s.key(t.Name))
-	if err != nil {
-		return s.explain(ctx, err)
-	}
-	exists := fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
-	if len(resp.Kvs) > 0 {
-		return exists
-	}
-	_, done, err := s.commit(ctx, t.Name, entry{},
-		entry{record: record{
-			Next: t.Next, Step: t.Step, Description: t.Description,
-			Cluster: clusterOf(resp.Header),
-		}}, false)
-	if err == nil && !done {
-		return exists
+	for done := false; !done && err == nil; {
+		var e entry
+		sent := s.observed()
+		if e, err = s.read(ctx, tag, ""); err == nil && tag != "" && e.stored == "" {
+			err = tagstore.Unknown(tag)
+		}
+		if err == nil {
+			err = f(&e.cluster)
+		}
+		if err == nil {
+			done, err = s.replace(ctx, e.naming, e.cluster, sent)
+		}
 	}
 	return err
 }
 
-// Tags implements [segment.Store].
-func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
+// allTags has a read begin at the first character of a tag: other keys begin with one below.
+func (s *Store) allTags() clientv3.OpOption {
+	return clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))
+}
+
+// list returns a tag, or all. It changes nothing.
+func (s *Store) list(ctx context.Context, tag string) ([]segment.Tag, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	// which leaves out lines
-	resp, err := s.client.Get(ctx, s.prefix+" ",
-		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
+	get := clientv3.OpGet(s.key(tag))
+	if tag == "" {
+		get = clientv3.OpGet(s.prefix+" ", s.allTags())
+	}
+	resp, err := s.client.Txn(ctx).Then(clientv3.OpGet(s.clusterKey()), get).Commit()
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
+	var c cluster
+	_, err = decode(resp.Responses[0].GetResponseRange().Kvs, &c, &c.Version)
 	var all []segment.Tag
-	for _, kv := range resp.Kvs {
-		all = append(all, s.tag(kv))
+	for kvs := resp.Responses[1].GetResponseRange().Kvs; len(kvs) > 0; kvs = kvs[1:] {
+		var r record
+		name := strings.TrimPrefix(string(kvs[0].Key), s.prefix)
+		_, damage := decode(kvs, &r, &r.Version)
+		r.include(c)
+		t := r.Tag(name, s.where(name))
+		t.Damage = cmp.Or(damage, t.Damage)
+		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
+	return all, err
 }
 
-// Tag implements [segment.Store].
-func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) {
-	if err := segment.CheckTag(tag); err != nil {
-		return t, err
-	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
-		return t, err
-	}
-	defer end()
-	resp, err := s.client.Get(ctx, s.key(tag))
-	switch {
-	case err != nil:
-		return t, s.explain(ctx, err)
-	case len(resp.Kvs) == 0:
-		return t, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
-	}
-	return s.tag(resp.Kvs[0]), nil
-}
-
-// tag is what is stored of a tag.
-func (s *Store) tag(kv *mvccpb.KeyValue) segment.Tag {
-	key := string(kv.Key)
-	t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
-	r, err := decode(key, kv.Value)
-	if t.Damage = err; err == nil {
-		t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
-		t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
-	}
-	return t
-}
+// where names the place of a tag.
+func (s *Store) where(tag string) string { return "key " + s.key(tag) }
 
 func (s *Store) key(tag string) string { return s.prefix + tag }
-
-// clusterOf is the ID of the cluster that has answered.
-func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
 // begin begins an operation: it returns a context that ends with the store as well, and what ends
 // the operation, or an error if the store is closed or ctx has ended.
