@@ -151,7 +151,7 @@ func (f Format) day(date string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	day, err := time.Parse(f.date, date)
-	if !strings.Contains(f.date, "2006") && day.Year() < 2000 {
+	if !strings.Contains(f.date, "2006") && day.Year() < 2000 { //mutant:format-century
 		day = day.AddDate(100, 0, 0)
 	}
 	return day, err

@@ -34,7 +34,8 @@ func stepAfter(size int64, rate float64, hold time.Duration, least, most int64) 
 	wanted := rate * hold.Seconds()
 	switch {
 	case wanted > float64(size):
-		size = int64(min(wanted, mostGrowth*float64(size), float64(most)))
+		most := min(mostGrowth*float64(size), float64(most)) //mutant:segment-growth
+		size = int64(min(wanted, most))
 	case wanted*2 < float64(size):
 		size /= 2
 	}

@@ -263,7 +263,7 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 		tags = tags[at : at+1]
 	}
 	for _, t := range tags { // before any of them is changed
-		if t.Damage == nil && !usedUp(t) && t.Next > math.MaxInt64-by {
+		if t.Damage == nil && !usedUp(t) && t.Next > math.MaxInt64-by { //mutant:advance-used-up
 			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d",
 				printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
 		}

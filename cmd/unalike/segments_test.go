@@ -143,7 +143,10 @@ func TestDamagedTags(t *testing.T) {
 	checkLines(t, nil, []line{
 		{"segments" + at, exitOK, "unalike: segment: what is stored is damaged: " + wrong},
 		{"segments" + at, exitOK, "2 tags"},
-		{"segments --format json" + at, exitOK, `"damage":"segment: what is stored is damaged: tag \"bad\"`},
+		{
+			"segments --format json" + at, exitOK,
+			`"damage":"segment: what is stored is damaged: tag \"bad\"`,
+		},
 		{"generate --segment bad" + at, exitFailure, wrong},
 		{"generate --segment good" + at, exitOK, "1\n"},
 		{
