@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
@@ -252,5 +256,42 @@ func TestEvenStep(t *testing.T) {
 		if got := evenStep(c[0], c[1]); got != c[2] {
 			t.Errorf("%d numbers in segments of %d at most: %d, want %d", c[0], c[1], got, c[2])
 		}
+	}
+}
+
+// TestGenerate_ParallelRunsLeaveOutFewNumbers: commands that run at the same time and end normally
+// print each number once, and leave out at most 20,000 together.
+func TestGenerate_ParallelRunsLeaveOutFewNumbers(t *testing.T) {
+	t.Parallel()
+	at := " --store etcd://" + etcdtest.Start(t).Endpoint + "/orders"
+	checkLines(t, nil, []line{{"segments create par" + at, exitOK, "tag par begins at 1"}})
+	var running sync.WaitGroup
+	var seen sync.Map
+	printed := 0
+	for i := range 24 {
+		count := 1 + i*997%3000
+		printed += count
+		running.Go(func() {
+			args := fmt.Sprint("generate --segment par --count ", count, at)
+			got := call(t, nil, "", strings.Fields(args)...)
+			numbers := strings.Fields(got.out)
+			if got.code != exitOK || len(numbers) != count {
+				t.Errorf("%d of %d numbers: %d, %s", len(numbers), count, got.code, got.stderr)
+			}
+			for _, n := range numbers {
+				if _, twice := seen.LoadOrStore(n, true); twice {
+					safetytest.Of(t).Errorf("%s was printed twice", n)
+				}
+			}
+		})
+	}
+	running.Wait()
+	var tag tagObject
+	got := call(t, nil, "", strings.Fields("segments --format json"+at)...)
+	if err := json.Unmarshal([]byte(got.out), &tag); err != nil {
+		t.Fatal(err)
+	}
+	if left := int(tag.Next) - 1 - printed; left > 20_000 {
+		t.Errorf("after %d numbers the next one is %d", printed, tag.Next)
 	}
 }
