@@ -79,11 +79,15 @@ func (t *Texts) Ready(ctx context.Context) error {
 
 // Close gives back what is unused, as [segment.Groups.Close] does.
 func (t *Texts) Close(ctx context.Context) error {
-	var errs []error
-	for _, x := range t.all {
-		errs = append(errs, x.groups.Close(ctx))
+	errs := make(chan error, len(t.all))
+	for _, x := range t.all { // at the same time, as the store may not answer
+		go func() { errs <- x.groups.Close(ctx) }()
 	}
-	return errors.Join(errs...)
+	var all error
+	for range t.all {
+		all = errors.Join(all, <-errs)
+	}
+	return all
 }
 
 // parseFormats reads the value of the key formats: tags with their formats, with commas between

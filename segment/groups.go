@@ -314,6 +314,8 @@ func (g *Groups) enter(now, day time.Time) error {
 		d := &doubt{wrong, time.Now(), time.Now()}
 		if was := g.doubt.Load(); was != nil {
 			d.since = was.since
+		} else {
+			g.cfg.Logger.Warn("no later group is opened", "tag", g.tag, "error", wrong)
 		}
 		g.doubt.Store(d)
 		if past == nil {
