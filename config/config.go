@@ -36,6 +36,11 @@ type Config struct {
 	Segments []string
 	// Formats are how numbers of tags are written, by tag, see [Texts].
 	Formats map[string]segment.Format
+	// MaxSteps and Holds are settings of single tags, see [segment.TagConfig].
+	MaxSteps map[string]int
+	Holds    map[string]time.Duration
+	// YearStart is the month in which the years of formats begin. 0: January.
+	YearStart time.Month
 	// Zone is where the days, months and years of formats begin. Nil: UTC.
 	Zone *time.Location
 

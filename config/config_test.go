@@ -67,6 +67,15 @@ var values = []struct {
 		},
 	},
 	{
+		"max_step", "orders=10,line items=1", "orders=9",
+		func(c Config) bool { return c.MaxSteps["orders"] == 10 && c.MaxSteps["line items"] == 1 },
+	},
+	{
+		"hold", "orders=1m0s", "orders=1s",
+		func(c Config) bool { return c.Holds["orders"] == time.Minute },
+	},
+	{"year_start", "4", "12", func(c Config) bool { return c.YearStart == time.April }},
+	{
 		"zone", "Europe/Berlin", "UTC",
 		func(c Config) bool { return c.Zone.String() == "Europe/Berlin" },
 	},

@@ -51,6 +51,9 @@
 //	store               UNALIKE_STORE               URL, see package segment       OpenSegments fails
 //	segments            UNALIKE_SEGMENTS            tags, with commas between them  none
 //	formats             UNALIKE_FORMATS             orders={YYYY-MM}-{n:6}         none
+//	max_step            UNALIKE_MAX_STEP            orders=100,invoices=1          a million
+//	hold                UNALIKE_HOLD                orders=1m                      15m
+//	year_start          UNALIKE_YEAR_START          month, 1 to 12                 January
 //	zone                UNALIKE_ZONE                time zone, Europe/Berlin       UTC
 //
 // Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at

@@ -104,6 +104,19 @@ func (c *Config) store(s setting, v, origin string) error {
 	return nil
 }
 
+// Set sets a key as a file does. Errors wrap [coord.ErrInvalid] and name key, value and what is
+// allowed.
+func (c *Config) Set(key, value string) error {
+	s, ok := find(key)
+	if !ok {
+		return invalid("%s", spelling.UnknownKey(key, Keys()))
+	}
+	if err := s.set(c, value); err != nil {
+		return invalid("%s is %s; %w", key, quote(value), err)
+	}
+	return nil
+}
+
 // invalid returns an error that wraps [coord.ErrInvalid] without repeating its text.
 func invalid(format string, args ...any) error {
 	return &settingsError{fmt.Errorf(format, args...)}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if s.Logger == nil {
 		s.Logger = c.Logger
 	}
+	s = c.Numbers(s)
 	store, err := segment.Open(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
 	if err != nil {
 		return nil, c.ofSegments(keyStore, err)
@@ -78,6 +80,9 @@ func (s *Segments) Health() (all []segment.Health) {
 	written := map[string]segment.Health{}
 	for _, x := range s.all {
 		if h, ok := x.groups.Health(); ok {
+			if most := x.format.Most(); h.Most == 0 && most < math.MaxInt64 || most < h.Most {
+				h.Most, h.Unused = most, x.room()
+			}
 			written[h.Tag] = h
 		}
 	}
@@ -103,11 +108,34 @@ func together(a, b segment.Health) segment.Health {
 		a, b = b, a
 	}
 	a.Failing = cmp.Or(a.Failing, b.Failing)
+	if a.Most == 0 || b.Most > 0 && b.Unused < a.Unused {
+		a.Most, a.Unused = b.Most, b.Unused
+	}
 	a.Issued, a.Refills, a.Failures = a.Issued+b.Issued, a.Refills+b.Refills, a.Failures+b.Failures
 	if a.LastRefill.Before(b.LastRefill) {
 		a.LastRefill, a.RefillTook = b.LastRefill, b.RefillTook
 	}
 	return a
+}
+
+// Numbers returns s with the settings of tags and groups that c has.
+func (c Config) Numbers(s segment.Config) segment.Config {
+	s.YearStart = cmp.Or(s.YearStart, c.YearStart)
+	s.Tags = maps.Clone(s.Tags)
+	if s.Tags == nil {
+		s.Tags = map[string]segment.TagConfig{}
+	}
+	for tag, step := range c.MaxSteps {
+		t := s.Tags[tag]
+		t.MaxStep = int64(step)
+		s.Tags[tag] = t
+	}
+	for tag, lasts := range c.Holds {
+		t := s.Tags[tag]
+		t.Hold = lasts
+		s.Tags[tag] = t
+	}
+	return s
 }
 
 // ready waits until there are numbers of all tags. All that are missing are named at once.

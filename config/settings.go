@@ -98,8 +98,23 @@ var settings = []setting{
 	},
 	{
 		key: keyFormats,
-		set: func(c *Config, v string) (err error) { c.Formats, err = ParseFormats(v); return err },
-		get: func(c Config) string { return showFormats(c.Formats) },
+		set: func(c *Config, v string) (err error) { c.Formats, err = parseFormats(v); return err },
+		get: func(c Config) string { return showTags(c.Formats) },
+	},
+	{
+		key: "max_step",
+		set: func(c *Config, v string) (err error) { c.MaxSteps, err = parseMaxSteps(v); return err },
+		get: func(c Config) string { return showTags(c.MaxSteps) },
+	},
+	{
+		key: "hold",
+		set: func(c *Config, v string) (err error) { c.Holds, err = parseHolds(v); return err },
+		get: func(c Config) string { return showTags(c.Holds) },
+	},
+	{
+		key: "year_start",
+		set: func(c *Config, v string) (err error) { c.YearStart, err = parseMonth(v); return err },
+		get: func(c Config) string { return showNumber(int(c.YearStart)) },
 	},
 	{
 		key: "zone",

@@ -46,9 +46,22 @@ func TestTexts(t *testing.T) {
 		!strings.Contains(err.Error(), "has no format") {
 		t.Errorf("a tag without a format: %v", err)
 	}
-	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 ||
-		!errors.Is(err, segment.ErrExhausted) {
-		t.Errorf("beyond what fits: %d, %v", n, err)
+	for _, count := range []int{998, 997} { // 1000 does not fit
+		want := count % 998
+		n, err := s.FillText(t.Context(), "orders", make([]string, count))
+		if n != want || errors.Is(err, segment.ErrExhausted) != (want == 0) {
+			t.Errorf("%d: %d, %v", count, n, err)
+		}
+	}
+	for range 10 {
+		if _, err := s.FillText(t.Context(), "orders", dst[:1]); !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("at the end: %v", err)
+		}
+	}
+	for _, h := range s.Health() {
+		if strings.HasPrefix(h.Tag, "orders.") && (h.Issued != 999 || h.Unused != 0 || h.Most != 999) {
+			t.Errorf("at the end: %+v", h)
+		}
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -112,11 +125,18 @@ func TestTextsAndNumbers(t *testing.T) {
 // TestTextsErrors: mistakes in formats and zone are said with their key.
 func TestTextsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"formats: orders":                    "it is tags with formats, with commas between them",
-		"formats: 'orders={n},orders={n:3}'": "a tag stands in it twice",
-		"formats: 'orders={m}'":              "a format is up to 128 printable characters",
-		"zone: Mars":                         "it is the name of a time zone",
-		"zone: Local":                        "it is the name of a time zone",
+		"formats: orders":                          "it is tags with formats, with commas between them",
+		"formats: 'orders={n},orders={n:3}'":       "a tag stands in it twice",
+		"formats: 'a={YYYY}{n:6},b={YYYYMM}{n:4}'": "can write the same text",
+		"max_step: orders":                         "it is tags with the size of their largest segment",
+		"max_step: orders=0":                       "it is a whole number from 1 to 1099511627776",
+		"hold: orders=9":                           "it is a positive duration with a unit",
+		"hold: orders=1s,orders=1s":                "a tag stands in it twice",
+		"formats: 'orders={m}'":                    "a format is up to 128 printable characters",
+		"hold: orders=9ms":                         "it is at least 1s",
+		"year_start: 13":                           "it is a month from 1 to 12",
+		"zone: Mars":                               "it is the name of a time zone",
+		"zone: Local":                              "it is the name of a time zone",
 	} {
 		key, _, _ := strings.Cut(text, ":")
 		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) ||

@@ -69,6 +69,10 @@ var (
 	descSegStep    = describe("unalike_segment_step", "How many numbers were asked for last.", "tag")
 	descSegRefills = describe("unalike_segment_refills_total",
 		"Attempts to take a segment from the store, by result.", "tag", "result")
+	descSegMost = describe("unalike_segment_most",
+		"The largest number that the tag's column or format holds.", "tag")
+	descSegUnused = describe("unalike_segment_unused",
+		"Numbers that the tag's column or format has left.", "tag")
 	descSegTimeLeft = describe("unalike_segment_time_left_seconds",
 		"How long the numbers in memory last at the measured rate.", "tag")
 )
@@ -194,6 +198,10 @@ func (m *Metrics) collectSequence(ch chan<- prometheus.Metric, h segment.Health)
 	if h.Refills != m.refills[h.Tag] && h.Refills > 0 {
 		m.refills[h.Tag] = h.Refills
 		m.took.WithLabelValues(h.Tag).Observe(h.RefillTook.Seconds())
+	}
+	if h.Most > 0 {
+		gauge(ch, descSegMost, float64(h.Most), h.Tag)
+		gauge(ch, descSegUnused, float64(h.Unused), h.Tag)
 	}
 	if h.Rate > 0 {
 		gauge(ch, descSegTimeLeft, h.TimeLeft.Seconds(), h.Tag)

@@ -48,6 +48,8 @@ func healthyFleet(interval time.Duration, window, renewEvery float64) []series {
 		{`unalike_segment_ready` + tag + `}`, 1, 0},
 		{`unalike_segment_left` + tag + `}`, 400, 0},
 		{`unalike_segment_step` + tag + `}`, 1000, 0},
+		{`unalike_segment_most` + tag + `}`, 999_999, 0},
+		{`unalike_segment_unused` + tag + `}`, 900_000, 0},
 		{`unalike_segment_refills_total` + tag + `, result="error"}`, 3, 0},
 	}
 }
@@ -79,6 +81,7 @@ func wornFleet(interval time.Duration) []series {
 		"unalike_ids_issued_total":                 {step: 4e6 * s},
 		"unalike_state_mark_left_seconds":          {first: 0},
 		"unalike_layout_expires_timestamp_seconds": {first: 1e7},
+		"unalike_segment_unused":                   {first: 90_000},
 		`unalike_worker_ids{job="ids", instance="a:1", generator="orders", state="free"`: {first: 3},
 	})
 }
@@ -157,7 +160,8 @@ func TestFleets(t *testing.T) {
 		t.Run(fmt.Sprintf("%v/worn", interval), func(t *testing.T) {
 			t.Parallel()
 			promtool(t, interval, wornFleet(interval), "UnalikeCeilingNear", "UnalikeClockRollback",
-				"UnalikeStateFileStuck", "UnalikeTimeBitsEnd", "UnalikeWorkerIDsNearlyUsed")
+				"UnalikeStateFileStuck", "UnalikeTagNearlyUsedUp", "UnalikeTimeBitsEnd",
+				"UnalikeWorkerIDsNearlyUsed")
 		})
 	}
 }

@@ -181,7 +181,7 @@ func TestCalls(t *testing.T) {
 
 func TestSegments(t *testing.T) {
 	m, scrape := newMetrics(t)
-	store := segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 10},
+	store := segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 10, Most: 999},
 		segment.Tag{Name: "c", Next: 1, Step: 10})
 	set, err := segment.NewSet(t.Context(), store, segment.Config{})
 	if err != nil {
@@ -213,6 +213,7 @@ func TestSegments(t *testing.T) {
 	expect(t, scrape(),
 		`unalike_segment_ready{tag="a/b"} 1`,
 		`unalike_segment_issued_total{tag="a/b"} 3`,
+		`unalike_segment_most{tag="a/b"} 999`, `unalike_segment_unused{tag="a/b"} 996`,
 		`unalike_segment_refills_total{result="error",tag="a/b"} 0`,
 		`unalike_segment_issued_total{tag="c"} 1`, // the tag's own sequence comes before the set's
 	)

@@ -1,9 +1,6 @@
 package segment
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // age has the segment that is the present one from now on dropped when it is too old. The lock is
 // held.
@@ -33,18 +30,13 @@ func (s *Sequence) drop() {
 	used := p.spent()
 	s.figures.measure(used, time.Now())
 	s.figures.turn(used, time.Now())
-	left := s.shut()
-	rest := unused(left, s.next)
-	s.top, s.next = rest.First-1, nil // what is given back may come again
+	s.cur.Store(s.shut())
+	rest := s.rest()
+	s.top = rest.First - 1 // what is given back may come again
 	s.idle = true
 	s.cur.Store(&span{})
 	s.mu.Unlock()
-	if rest.Len() == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
-	defer cancel()
-	if _, err := s.store.GiveBack(ctx, s.tag, rest); err != nil {
+	if err := s.putBack(s.life, rest); err != nil {
 		s.cfg.Logger.Warn("giving back old numbers failed", "tag", s.tag, "error", err)
 	}
 }

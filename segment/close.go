@@ -6,13 +6,16 @@ import "context"
 // gives the unused rest of what the sequence holds back to the store, once, which works if nobody
 // has taken a range since; else the rest is left out for good. Its error says that this is not
 // known; the sequence is closed whatever it is. A second call returns what the first did. ctx
-// bounds the call.
+// bounds the call, and RefillTimeout each of its two steps, of which the first ends a refill.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.closing.Do(func() {
 		first := s.end(ErrClosed)
 		s.settled(ctx)
 		if first {
-			s.closed = s.giveBack(ctx)
+			s.mu.Lock()
+			rest := s.rest()
+			s.mu.Unlock()
+			s.closed = s.putBack(ctx, rest)
 		}
 		s.cut()
 		s.tell()
@@ -58,23 +61,24 @@ func (s *Sequence) settled(ctx context.Context) {
 	s.running.Wait() //mutant:segment-refill-close
 }
 
-// giveBack gives the unused rest back.
-func (s *Sequence) giveBack(ctx context.Context) error {
-	s.mu.Lock()
-	rest := unused(s.cur.Load(), s.next)
-	s.next = nil
-	s.mu.Unlock()
-	if rest.Len() == 0 {
+// putBack gives a range back, once, whatever the outcome is: numbers of which the outcome is not
+// known are left out.
+func (s *Sequence) putBack(ctx context.Context, r Range) error {
+	if r.Len() == 0 {
 		return nil
 	}
-	_, err := s.store.GiveBack(ctx, s.tag, rest) //mutant:back-again
+	ctx, cancel := s.cfg.bounded(ctx) //mutant:segment-close-bound
+	defer cancel()
+	_, err := s.store.GiveBack(ctx, s.tag, r) //mutant:back-again
 	return err
 }
 
-// unused is what can be given back of the rest of a segment and the next one, which may be nil:
-// contiguous ranges in one step, and else the last one, as only that can be where the store's next
-// range begins.
-func unused(p, next *span) Range {
+// rest returns the numbers that can be given back of the present segment, which is shut, and the
+// next one, which it removes: contiguous ranges in one step, and else the later one, as only that
+// can be where the store's next range begins. The lock is held.
+func (s *Sequence) rest() Range {
+	p, next := s.cur.Load(), s.next
+	s.next = nil
 	rest := Range{p.first, p.last()}
 	switch {
 	case next != nil && p.size > 0 && next.first == rest.Last+1:

@@ -2,7 +2,11 @@ package segment
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/logs"
@@ -24,17 +28,27 @@ type Config struct {
 	// Step is the smallest segment that is asked for. 0: the step that the store has for the tag.
 	Step int64
 	// MaxStep is the largest segment that is asked for. 0: a million, or the step if that is larger.
+	// With 1, OnDemand is set, and the numbers of all processes rise in the order in which they are
+	// taken.
 	MaxStep int64
+	// OnDemand has a segment taken only when a call finds no number, and never ahead, so that calls
+	// wait for the store more often and less is left out. A segment whose callers have given up is
+	// given back to the store, or left out if another one was taken since.
+	OnDemand bool
 	// Hold is how long a segment is meant to last: its size follows the rate at which numbers are
 	// used. 0: 15 min.
 	Hold time.Duration
-	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
+	// Tags are settings of single tags. They replace MaxStep and Hold where they are not 0.
+	Tags map[string]TagConfig
+	// RefillTimeout bounds each call to the store, and how long Next waits. 0: 2 s.
 	RefillTimeout time.Duration
 	// MaxAge is how old numbers in memory may be, at least Hold. Older ones are given back to the
 	// store, if nobody has taken a range since, and are left out for good otherwise, so that numbers
 	// of last week do not come after new ones. Health then says that none is left, as before the
 	// first. 0: they do not age.
 	MaxAge time.Duration
+	// YearStart is the month in which the years of [Groups] begin. 0: January.
+	YearStart time.Month
 	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for
 	// and the store does not have, from 1 on and with the step Step, or DefaultStep. The store has to
 	// be a [Creator]. The first number of such a tag takes one to two seconds. 0: none.
@@ -47,8 +61,28 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// TagConfig are settings of one tag, see [Config].
+type TagConfig struct {
+	MaxStep int64
+	Hold    time.Duration
+}
+
+// of returns the settings of a tag.
+func (c Config) of(tag string) Config {
+	t := c.Tags[tag]
+	c.MaxStep, c.Hold = cmp.Or(t.MaxStep, c.MaxStep), cmp.Or(t.Hold, c.Hold)
+	c.OnDemand = c.OnDemand || c.MaxStep == 1
+	c.Tags = nil
+	return c
+}
+
 // resolve fills in defaults and checks the settings.
 func (c Config) resolve() (Config, error) {
+	for _, tag := range slices.Sorted(maps.Keys(c.Tags)) {
+		if _, err := c.of(tag).resolve(); err != nil {
+			return c, fmt.Errorf("%w (tag %q)", err, tag)
+		}
+	}
 	c.Hold = cmp.Or(c.Hold, DefaultHold)
 	c.RefillTimeout = cmp.Or(c.RefillTimeout, DefaultRefillTimeout)
 	c.Logger = logs.Or(c.Logger)
@@ -66,6 +100,9 @@ func (c Config) resolve() (Config, error) {
 	case c.MaxAge != 0 && c.MaxAge < c.Hold:
 		return c, invalid("MaxAge is %v and Hold is %v; raise MaxAge or lower Hold; 0 is no bound",
 			c.MaxAge, c.Hold)
+	case c.YearStart < 0 || c.YearStart > time.December:
+		return c, invalid("YearStart is %d; 0, which is January, or a month from 1 to 12 is allowed",
+			int(c.YearStart))
 	case c.CreatePerMinute < 0:
 		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed",
 			c.CreatePerMinute)
@@ -74,4 +111,9 @@ func (c Config) resolve() (Config, error) {
 			c.RefillTimeout, DefaultRefillTimeout)
 	}
 	return c, nil
+}
+
+// bounded returns a context for one call to the store.
+func (c *Config) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.RefillTimeout)
 }

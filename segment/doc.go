@@ -21,14 +21,15 @@
 // # What is promised
 //
 //   - Unique: ranges are disjoint, because each is one committed atomic step in the store.
-//   - Rising: the numbers of a [Sequence] rise strictly. Those of several processes do not,
-//     as each has a range of its own. A range that does not begin above what this sequence
-//     has is refused with [ErrWentBack].
+//   - Rising: the numbers of a [Sequence] rise strictly. Those of several processes do so only with
+//     a MaxStep of 1, as otherwise each has a range of its own. A range that does not begin above
+//     what this sequence has is refused with [ErrWentBack].
 //   - Patient: calls that find no number wait for the next segment, in their order. One fails only
 //     if the store refuses, or cannot be reached while everything in memory is used up, or if
 //     its context or RefillTimeout ends.
 //   - Dense: Close gives the unused rest back if nobody has taken a range since. A process that
-//     is killed leaves a gap of what it held, two segments at most.
+//     is killed leaves a gap of what it held, two segments at most. A segment grows at most
+//     tenfold, and only from a rate that was measured over a second or more.
 //   - Kept: a store that may lose what it has confirmed says so in [Health], and one that is
 //     another server than before is refused with [ErrStoreChanged].
 //

@@ -5,11 +5,14 @@ import (
 	"time"
 )
 
-// At is the group that a call gets whose clock is in the one that begins on a day.
-func (g *Groups) At(ctx context.Context, day time.Time) (time.Time, error) {
-	p, err := g.at(ctx, day)
+// At is the group that a call gets whose clock is at a time.
+func (g *Groups) At(ctx context.Context, now time.Time) (time.Time, error) {
+	p, err := g.at(ctx, now)
 	if err != nil {
 		return time.Time{}, err
 	}
 	return p.day, nil
 }
+
+// SetClock has the groups read another clock.
+func (g *Groups) SetClock(now func() time.Time) { g.now = now }

@@ -1,8 +1,11 @@
 package segment
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,12 +144,79 @@ func (f Format) Parse(text string) (day time.Time, n int64, err error) {
 	return time.Time{}, 0, invalid("%.200q is not written as format %q says", text, f.text)
 }
 
-// day reads the date of a group; the zero time if the format has none.
+// day reads the date of a group; the zero time if the format has none. Years of two digits are
+// those from 2000 to 2099.
 func (f Format) day(date string) (time.Time, error) {
 	if f.date == "" {
 		return time.Time{}, nil
 	}
-	return time.Parse(f.date, date)
+	day, err := time.Parse(f.date, date)
+	if !strings.Contains(f.date, "2006") && day.Year() < 2000 { //mutant:format-century
+		day = day.AddDate(100, 0, 0)
+	}
+	return day, err
+}
+
+// Most is the largest number that Text writes.
+func (f Format) Most() int64 {
+	most := int64(0)
+	for range f.width {
+		if most > (math.MaxInt64-f.radix)/f.radix {
+			return math.MaxInt64
+		}
+		most = most*f.radix + f.radix - 1
+	}
+	return cmp.Or(most, math.MaxInt64)
+}
+
+// Overlaps reports whether two formats may write the same text. It takes check digits and dates for
+// any digits, so that it may also be true of formats that never do.
+func (f Format) Overlaps(other Format) bool {
+	for width := range longest {
+		for theirs := range longest {
+			a, b := f.shape(width+1), other.shape(theirs+1)
+			if len(a) > 0 && slices.EqualFunc(a, b, strings.ContainsAny) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// longest is how many digits a number has at most.
+const longest = 19
+
+// shape returns the characters that can stand at each place of a text whose number has so many
+// digits, before it is padded; nil: there is no such text.
+func (f Format) shape(width int) []string {
+	first := digits[1:f.radix]
+	switch {
+	case f.width > 0 && width > 1:
+		return nil
+	case f.width > 0 || width == 1:
+		width, first = max(int(f.width), 1), digits[:f.radix]
+	}
+	date := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return '\n' // which no text has
+		}
+		return r
+	}, f.date)
+	number, check := "\r"+strings.Repeat("\t", width-1), strings.Repeat("\n", len(f.check("")))
+	var places []string
+	for _, r := range f.before + date + f.between + number + f.behind + check {
+		switch r {
+		case '\r':
+			places = append(places, first)
+		case '\t':
+			places = append(places, digits[:f.radix])
+		case '\n':
+			places = append(places, digits[:10])
+		default:
+			places = append(places, string(r))
+		}
+	}
+	return places
 }
 
 // luhn is the check digit of the decimal digits of a text (ISO/IEC 7812-1, annex B): from the

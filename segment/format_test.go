@@ -186,3 +186,64 @@ func ExampleFormat() {
 	// 2026-11-01 42 <nil>
 	// true
 }
+
+// TestFormat_YearsOfTwoDigits: they are those from 2000 to 2099.
+func TestFormat_YearsOfTwoDigits(t *testing.T) {
+	f, err := segment.ParseFormat("RE{YY}{n:5}{luhn}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for year := 1999; year <= 2100; year++ {
+		first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		text, err := f.Text(first, 42)
+		if told := year >= 2000 && year < 2100; told != (err == nil) {
+			t.Errorf("%d: %q, %v", year, text, err)
+		} else if d, n, err := f.Parse(text); told && (!d.Equal(first) || n != 42 || err != nil) {
+			t.Errorf("%d: %q is read as %v, %d, %v", year, text, d, n, err)
+		}
+	}
+}
+
+// TestFormat_Overlaps: two formats that can write the same text are found.
+func TestFormat_Overlaps(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"{YYYY}{n:6}", "{YYYYMM}{n:4}", true},
+		{"{n}", "{n:6}", true},
+		{"{n}", "0{n}", false}, // a number does not begin with 0
+		{"{n:3}", "{n:4}", false},
+		{"A{n:3}", "{n:4}", false},
+		{"A{n:3}", "{n:4:36}", true},
+		{"a{n:3}", "{n:4:36}", false},
+		{"a{n:3}", "{n::62}", true},
+		{"INV{n:8}{97}", "INV{n:10}", true},
+		{"é{n}", "è{n}", false},
+		{"{YYYY-MM}-{n:6}", "{YYYY-MM-DD}{n:4}", true},
+		{"{YYYY-MM}-{n:6}", "{YYYY.MM}-{n:6}", false},
+		{"{n:99}", "{n}", false},
+	} {
+		a, err1 := segment.ParseFormat(c.a)
+		b, err2 := segment.ParseFormat(c.b)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if a.Overlaps(b) != c.want || b.Overlaps(a) != c.want || !a.Overlaps(a) {
+			t.Errorf("%s and %s: %t, want %t", a, b, a.Overlaps(b), c.want)
+		}
+	}
+}
+
+// TestFormat_Most: it is the largest number that has a text.
+func TestFormat_Most(t *testing.T) {
+	for format, want := range map[string]int64{
+		"{n}": math.MaxInt64, "{n:1}": 9, "{n:6}": 999_999, "{n:2:36}": 1295, "{n:18}": 1e18 - 1,
+		"{n:19}": math.MaxInt64, "{n:99:62}": math.MaxInt64,
+	} {
+		f, err := segment.ParseFormat(format)
+		if err != nil || f.Most() != want {
+			t.Errorf("%s: %d, %v; want %d", format, f.Most(), err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,16 @@ func CheckPruned(name string, before time.Time) error {
 	return nil
 }
 
+const (
+	// mostApart is how far the clock may differ from that of the store when a group is opened.
+	mostApart = 24 * time.Hour
+	// doubtEvery is how often the clocks are compared while they differ.
+	doubtEvery = time.Second
+	// doubtEnds is how long a clock that has gained too much is doubted. The monotonic clock stands
+	// still while a machine sleeps, so that a clock can be right though it has gained days on it.
+	doubtEnds = 10 * time.Minute
+)
+
 // first is the first day of the group that a time is in, at midnight UTC; of Always the zero time.
 func (p Period) first(now time.Time) time.Time {
 	year, month, day := now.Date()
@@ -87,7 +98,9 @@ type Groups struct {
 	zone   *time.Location
 	cfg    Config
 
+	now     func() time.Time
 	cur     atomic.Pointer[group] // nil: there was none
+	doubt   atomic.Pointer[doubt] // of the clock; nil: there is none
 	turn    chan struct{}         // holds something while a group is opened, and after the end
 	life    context.Context
 	cut     context.CancelFunc
@@ -99,7 +112,16 @@ type Groups struct {
 // group is the numbers of one group.
 type group struct {
 	*Sequence
-	day time.Time // its first one, at midnight UTC
+	day    time.Time // its first one, at midnight UTC
+	clock  time.Time // when it was opened
+	opened time.Time // the same, with a monotonic reading
+}
+
+// doubt is that the clock is wrong, so that no later group is opened.
+type doubt struct {
+	err     error
+	since   time.Time
+	checked time.Time
 }
 
 // NewGroups returns the numbers of a tag in groups, by the date in a time zone; nil is UTC. The tag
@@ -122,7 +144,10 @@ func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config)
 	if zone == nil {
 		zone = time.UTC
 	}
-	g := &Groups{store: store, tag: tag, period: p, zone: zone, cfg: cfg, turn: make(chan struct{}, 1)}
+	g := &Groups{
+		store: store, tag: tag, period: p, zone: zone, cfg: cfg.of(tag), now: time.Now,
+		turn: make(chan struct{}, 1),
+	}
 	g.life, g.cut = context.WithCancel(context.Background())
 	return g, nil
 }
@@ -130,34 +155,60 @@ func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config)
 // Ready waits until a number of the present group can be had, as [Sequence.Ready] does. It makes
 // the group's tag if it is not there.
 func (g *Groups) Ready(ctx context.Context) error {
-	present, err := g.at(ctx, g.today())
+	present, err := g.at(ctx, g.now())
 	if err != nil {
 		return err
 	}
 	return present.Sequence.Ready(ctx)
 }
 
-// today is the first day of the group that the clock is in.
-func (g *Groups) today() time.Time { return g.period.first(time.Now().In(g.zone)) }
+// dayOf is the first day of the group that a time is in. A year is named after the one in which it
+// begins.
+func (g *Groups) dayOf(now time.Time) time.Time {
+	if g.period == Yearly && g.cfg.YearStart > now.Month() {
+		now = now.AddDate(0, 0, -now.YearDay()) // in the year before
+	}
+	return g.period.first(now)
+}
 
 // Health returns a snapshot of the present group, as [Sequence.Health] does; ok is false if there
-// is none yet.
+// is none yet. A group that is not opened because the clock is in doubt is a warning.
 func (g *Groups) Health() (h Health, ok bool) {
-	if p := g.cur.Load(); p != nil {
-		return p.Health(), true
+	p := g.cur.Load()
+	if p == nil {
+		return h, false
 	}
-	return h, false
+	h = p.Health()
+	if d := g.doubted(p, g.dayOf(g.now().In(g.zone))); d != nil {
+		h.Warnings = append(slices.Clip(h.Warnings), d.err.Error())
+	}
+	return h, true
+}
+
+// Room returns how many numbers up to most are left in the group that the clock is in, as far as
+// this process knows. It does not call the store.
+func (g *Groups) Room(most int64) int64 {
+	p := g.cur.Load()
+	if p == nil || g.dayOf(g.now().In(g.zone)).After(p.day) {
+		return most
+	}
+	return max(0, most-p.last())
 }
 
 // Next returns the next number of the group that the clock is in, and the first day of that group,
-// as midnight UTC whatever the zone is; of Always the zero time. If the clock steps back, the later
-// group goes on. The first call in a group takes a range, and maybe makes its tag, for which all
-// others wait; each waits until ctx ends, and errors are those of [New] and [Sequence.NextContext].
-// Within a group, numbers rise.
+// as midnight UTC whatever the zone is; of Always the zero time, and of Yearly the first of January
+// whatever YearStart is. The first call in a group takes a range, and maybe creates its tag, for
+// which all others wait; each waits until ctx ends, and errors are those of [New] and
+// [Sequence.NextContext]. Within a group, numbers rise.
+//
+// If the clock steps back, the later group goes on. A later one is opened only if the clock agrees
+// within a day with that of the store, if that is a [Clock], and otherwise has not gained more than
+// a day on the monotonic clock since the present group was opened, or did so ten minutes ago, as
+// after a machine has slept. Until then the present group goes on, and Health has a warning.
 func (g *Groups) Next(ctx context.Context) (day time.Time, n int64, err error) {
-	today := g.today()
+	now := g.now()
 	for {
-		present, err := g.at(ctx, today)
+		present, err := g.at(ctx, now)
 		if err != nil {
 			return time.Time{}, 0, err
 		}
@@ -169,10 +220,48 @@ func (g *Groups) Next(ctx context.Context) (day time.Time, n int64, err error) {
 	}
 }
 
-// at returns the group that begins on a day, or the present one if that is later.
-func (g *Groups) at(ctx context.Context, day time.Time) (*group, error) {
-	if p := g.cur.Load(); p != nil && !day.After(p.day) {
-		return p, nil
+// NextOn returns a number of the group that a day is in, for a late posting, and the first day of
+// that group as Next does. Year, month and day count as they stand, whatever the location is. A
+// number of a past group is taken from the store by itself, in two calls, and a past group that is
+// not there is created, unless it was pruned, which is ErrPruned. A group that has not begun is an
+// error that wraps [ErrInvalidConfig]. Like Next, it opens the present group.
+func (g *Groups) NextOn(ctx context.Context, day time.Time) (first time.Time, n int64, err error) {
+	first = g.dayOf(day)
+	present, err := g.at(ctx, g.now())
+	if err == nil && g.life.Err() != nil {
+		err = ErrClosed
+	}
+	if err != nil {
+		return first, 0, err
+	}
+	if first.After(present.day) {
+		return first, 0, invalid("the group of %s has not begun", day.Format(time.DateOnly))
+	}
+	if first.Equal(present.day) {
+		n, err = present.NextContext(ctx)
+		if !errors.Is(err, ErrClosed) || present == g.cur.Load() {
+			return first, n, err
+		}
+	}
+	c := g.cfg
+	c.Step, c.MaxStep, c.OnDemand = 1, 1, true
+	s, err := g.open(ctx, first, c)
+	if err != nil {
+		return first, 0, err
+	}
+	n, err = s.NextContext(ctx)
+	go func() { _ = s.Close(context.WithoutCancel(ctx)) }() // a number that comes late is given back
+	return first, n, err
+}
+
+// at returns the group that a time is in, or the present one if that is later.
+func (g *Groups) at(ctx context.Context, now time.Time) (*group, error) {
+	day := g.dayOf(now.In(g.zone))
+	if p := g.cur.Load(); p != nil {
+		d := g.doubted(p, day)
+		if !day.After(p.day) || d != nil && time.Since(d.checked) < doubtEvery {
+			return p, nil
+		}
 	}
 	select {
 	case g.turn <- struct{}{}:
@@ -182,9 +271,9 @@ func (g *Groups) at(ctx context.Context, day time.Time) (*group, error) {
 		return nil, g.opening(ctx)
 	}
 	opened := make(chan error, 1)
-	g.running.Go(func() { // whoever comes with little time has it opened for those after him
+	g.running.Go(func() { // a caller with little time has it opened for those after it
 		defer func() { <-g.turn }()
-		opened <- g.enter(day)
+		opened <- g.enter(now, day)
 	})
 	select {
 	case err := <-opened:
@@ -194,49 +283,126 @@ func (g *Groups) at(ctx context.Context, day time.Time) (*group, error) {
 	}
 }
 
+// doubted returns why a later group was not opened; nil: it was, or the clock is back.
+func (g *Groups) doubted(present *group, today time.Time) *doubt {
+	d := g.doubt.Load()
+	if d != nil && !today.After(present.day) {
+		g.doubt.CompareAndSwap(d, nil)
+		return nil
+	}
+	return d
+}
+
 // opening is the error of a caller whose time was over before the group was there.
 func (g *Groups) opening(ctx context.Context) error {
 	return fmt.Errorf("%w: tag %q: its group is being opened: %w",
 		ErrUnavailable, g.tag, context.Cause(ctx))
 }
 
-// enter makes the group that begins on a day the present one, unless that is later. Somebody has
-// the turn.
-func (g *Groups) enter(day time.Time) error {
+// enter makes the group that begins on a day the present one, unless that is later, or the clock is
+// in doubt. The caller has the turn.
+func (g *Groups) enter(now, day time.Time) error {
 	past := g.cur.Load()
 	if past != nil && !day.After(past.day) {
 		return nil
 	}
-	s, err := g.open(g.tag + day.Format(endings[g.period]))
+	wrong, err := g.compare(now, past)
 	if err != nil {
 		return err
 	}
-	g.cur.Store(&group{s, day})
+	if wrong != nil {
+		d := &doubt{wrong, time.Now(), time.Now()}
+		if was := g.doubt.Load(); was != nil {
+			d.since = was.since
+		} else {
+			g.cfg.Logger.Warn("no later group is opened", "tag", g.tag, "error", wrong)
+		}
+		g.doubt.Store(d)
+		if past == nil {
+			return wrong
+		}
+		return nil
+	}
+	s, err := g.open(g.life, day, g.cfg)
+	if err != nil {
+		return err
+	}
+	g.cur.Store(&group{Sequence: s, day: day, clock: g.now().Round(0), opened: time.Now()})
+	g.doubt.Store(nil)
 	if past != nil {
 		g.running.Go(func() { g.leave(past) })
 	}
 	return nil
 }
 
-// open returns the numbers of a group, whose tag it makes if it is not there.
-func (g *Groups) open(name string) (*Sequence, error) {
-	s, err := New(g.life, g.store, name, g.cfg)
+// compare returns as wrong why the clock cannot be believed that said now, and an error if that of
+// the store cannot be read.
+func (g *Groups) compare(now time.Time, past *group) (wrong, err error) {
+	const differ = "%w: tag %q: no group is opened: this machine's clock is at %s, and %s; " +
+		"set the clock"
+	at := now.UTC().Format(time.RFC3339)
+	if c, ok := g.store.(Clock); ok {
+		began := time.Now()
+		theirs, err := g.read(c)
+		if err != nil {
+			return nil, err
+		}
+		theirs = theirs.Add(-time.Since(began))
+		if now.Sub(theirs).Abs() > mostApart { //mutant:segment-clock
+			wrong = fmt.Errorf(differ, ErrUnavailable, g.tag, at,
+				"the store's at "+theirs.UTC().Format(time.RFC3339))
+		}
+		return wrong, nil
+	}
+	if past == nil || now.Round(0).Sub(past.clock)-time.Since(past.opened) <= mostApart {
+		return nil, nil
+	}
+	if d := g.doubt.Load(); d != nil && time.Since(d.since) >= doubtEnds {
+		return nil, nil
+	}
+	return fmt.Errorf(differ, ErrUnavailable, g.tag, at, "has gained more than a day"), nil
+}
+
+// read returns the time of the store, when that answers.
+func (g *Groups) read(c Clock) (time.Time, error) {
+	for {
+		ctx, cancel := g.cfg.bounded(g.life)
+		now, err := c.Now(ctx)
+		cancel()
+		if err == nil || refused(err) {
+			return now, err
+		}
+		select {
+		case <-time.After(lastPause):
+		case <-g.life.Done():
+			return now, ErrClosed
+		}
+	}
+}
+
+// open returns the numbers of the group that begins on a day, and creates its tag if it is not
+// there.
+func (g *Groups) open(ctx context.Context, day time.Time, c Config) (*Sequence, error) {
+	name := g.tag + day.Format(endings[g.period])
+	s, err := New(ctx, g.store, name, c)
 	if g.period == Always || !errors.Is(err, ErrUnknownTag) {
 		return s, err
 	}
-	c, creates := g.store.(Creator)
+	maker, creates := g.store.(Creator)
 	if !creates {
 		return nil, fmt.Errorf("%w; the store cannot make it, so somebody has to", err)
 	}
-	ctx, cancel := context.WithTimeout(g.life, g.cfg.RefillTimeout)
+	call, cancel := g.cfg.bounded(ctx)
 	defer cancel()
-	t, err := g.store.Tag(ctx, g.tag)
+	t, err := g.store.Tag(call, g.tag)
 	if err == nil {
-		err = c.Create(ctx, Tag{Name: name, Next: 1, Step: t.Step, Description: t.Description})
+		err = maker.Create(call, Tag{
+			Name: name, Next: 1, Step: t.Step, Description: t.Description, Since: g.since(day),
+		})
 	}
 	switch {
 	case err == nil || errors.Is(err, ErrTagExists):
-		return New(g.life, g.store, name, g.cfg)
+		return New(ctx, g.store, name, c)
 	case g.life.Err() != nil:
 		return nil, ErrClosed
 	case !refused(err):
@@ -245,11 +411,19 @@ func (g *Groups) open(name string) (*Sequence, error) {
 	return nil, err
 }
 
+// since is when numbers of the group that begins on a day can have been handed out first: by a
+// process whose clock was as far ahead as it may be.
+func (g *Groups) since(day time.Time) time.Time {
+	year, month, date := day.Date()
+	if g.period == Yearly {
+		month = max(month, g.cfg.YearStart)
+	}
+	return time.Date(year, month, date, 0, 0, 0, 0, g.zone).Add(-mostApart)
+}
+
 // leave gives back what is held of a group that is past, which is lost if that does not work.
 func (g *Groups) leave(past *group) {
-	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.RefillTimeout)
-	defer cancel()
-	if err := past.Close(ctx); err != nil {
+	if err := past.Close(context.Background()); err != nil {
 		g.cfg.Logger.Warn("giving back numbers of a past group failed", "tag", past.tag, "error", err)
 	}
 }

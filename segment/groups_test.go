@@ -242,3 +242,182 @@ func TestGroupOfASlowStore(t *testing.T) {
 		wantErr(t, "Next", err, nil)
 	})
 }
+
+// clockless is a store without a clock.
+type clockless struct {
+	segment.Store
+	segment.Creator
+}
+
+// TestGroups_WrongClockOpensNoGroup: a clock that is ten years ahead for some seconds opens no
+// group while it differs from that of the store. The present group goes on, Health has a warning,
+// and service is as before when the clocks agree, in the next month, too.
+func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		for what, s := range map[string]segment.Store{"a clock": store, "none": clockless{store, store}} {
+			g := groups(t, s, segment.Monthly, nil)
+			ahead := time.Duration(0)
+			g.SetClock(func() time.Time { return time.Now().Add(ahead) })
+			next := func(want string, warnings int) {
+				t.Helper()
+				first, _, err := g.Next(t.Context())
+				h, _ := g.Health()
+				if !first.Equal(day(t, want)) || err != nil || len(h.Warnings) != warnings {
+					t.Errorf("with %s: %v, %v, warnings %q; want %s and %d", what, first, err, h.Warnings, want,
+						warnings)
+				}
+			}
+			month := time.Now().UTC().Format("2006-01") + "-01"
+			next(month, 0)
+			ahead = 3660 * 24 * time.Hour
+			calls := store.Calls("now")
+			for range 50 {
+				next(month, 1)
+				time.Sleep(100 * time.Millisecond)
+			}
+			if n := store.Calls("now") - calls; n > 6 {
+				t.Errorf("with %s: the clock of the store was read %d times in 5 s", what, n)
+			}
+			ahead = 0
+			next(month, 0)
+			ahead = 23 * time.Hour // it is near enough
+			time.Sleep(time.Until(day(t, month).AddDate(0, 1, 0)) - 22*time.Hour)
+			next(day(t, month).AddDate(0, 1, 0).Format(time.DateOnly), 0)
+			wantErr(t, "Close", g.Close(t.Context()), nil)
+		}
+	})
+}
+
+// TestGroups_WrongClockAtStart: no group is opened for a process that begins with a wrong clock.
+func TestGroups_WrongClockAtStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		g := groups(t, store, segment.Monthly, nil)
+		for _, ahead := range []time.Duration{25 * time.Hour, -25 * time.Hour} {
+			store.SetClock(ahead)
+			_, _, err := g.Next(t.Context())
+			wantErr(t, "Next", err, segment.ErrUnavailable)
+			if !strings.Contains(fmt.Sprint(err), "set the clock") {
+				t.Error(err)
+			}
+		}
+		store.SetClock(time.Hour)
+		wantGroup(t, g, "2000-01-01", 1)
+	})
+}
+
+// TestGroups_MachineThatHasSlept: where a store has no clock, one that has gained three days on the
+// monotonic clock, and stays so, opens the next group after ten minutes.
+func TestGroups_MachineThatHasSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		g := groups(t, clockless{store, store}, segment.Daily, nil)
+		wantGroup(t, g, "2000-01-01", 1)
+		g.SetClock(func() time.Time { return time.Now().AddDate(0, 0, 3) })
+		for n := range int64(10) {
+			wantGroup(t, g, "2000-01-01", n+2)
+			time.Sleep(time.Minute)
+		}
+		wantGroup(t, g, "2000-01-04", 1)
+		time.Sleep(24 * time.Hour)
+		wantGroup(t, g, "2000-01-05", 1)
+	})
+}
+
+// TestGroups_NextOn: a late posting gets a number of its own group, of which no process holds any,
+// also of groups that nobody has used; not of groups that have not begun or were pruned.
+func TestGroups_NextOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		g := groups(t, store, segment.Daily, nil)
+		on := func(date string, want int64, cause error) {
+			t.Helper()
+			first, n, err := g.NextOn(t.Context(), day(t, date))
+			if !errors.Is(err, cause) || n != want || err == nil && !first.Equal(day(t, date)) {
+				safetytest.Unless(t, err).Errorf("on %s: %v, %d, %v; want %d, %v", date, first, n, err, want,
+					cause)
+			}
+		}
+		wantGroup(t, g, "2000-01-01", 1)
+		on("2000-01-01", 2, nil)
+		on("2000-01-02", 0, segment.ErrInvalidConfig)
+		time.Sleep(40 * 24 * time.Hour)
+		wantGroup(t, g, "2000-02-10", 1)
+		synctest.Wait()
+		on("2000-01-01", 3, nil)
+		on("2000-02-10", 2, nil)
+		for round := range int64(2) {
+			for i := range 38 {
+				on(day(t, "2000-01-02").AddDate(0, 0, i).Format(time.DateOnly), round+1, nil)
+			}
+		}
+		if tag, err := store.Tag(t.Context(), "t.2000-01-02"); tag.Next != 3 || err != nil {
+			safetytest.Unless(t, err).Errorf("the store has %+v, %v; want 3 next", tag, err)
+		}
+		if n, err := store.Prune(t.Context(), "t", day(t, "2000-02-01")); n != 31 || err != nil {
+			t.Errorf("Prune: %d, %v", n, err)
+		}
+		on("1999-12-31", 0, segment.ErrPruned)
+		on("2000-02-01", 3, nil)
+		wantErr(t, "Close", g.Close(t.Context()), nil)
+		on("2000-02-01", 0, segment.ErrClosed)
+	})
+}
+
+// TestGroups_YearStart: a year that begins in April is named after the calendar year of that April.
+func TestGroups_YearStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it is January 2000
+		store := fake(10)
+		var created []segment.Tag
+		g, err := segment.NewGroups(noting{store, &created}, "t", segment.Yearly, nil,
+			segment.Config{YearStart: time.April})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close(t.Context())
+		wantGroup(t, g, "1999-01-01", 1)
+		time.Sleep(time.Until(day(t, "2000-04-01")) - time.Second)
+		wantGroup(t, g, "1999-01-01", 2)
+		time.Sleep(time.Second)
+		wantGroup(t, g, "2000-01-01", 1)
+		synctest.Wait() // the past year is given back
+		first, n, err := g.NextOn(t.Context(), day(t, "2000-03-31"))
+		if !first.Equal(day(t, "1999-01-01")) || n != 3 || err != nil {
+			safetytest.Unless(t, err).Errorf("on March 31: %v, %d, %v", first, n, err)
+		}
+		// A clock that is a day ahead may have begun it a day early.
+		if last := created[len(created)-1]; !last.Since.Equal(day(t, "2000-03-31")) {
+			t.Errorf("%s was created with numbers since %v", last.Name, last.Since)
+		}
+	})
+}
+
+// noting notes the tags that are created.
+type noting struct {
+	*segmenttest.Fake
+	created *[]segment.Tag
+}
+
+func (s noting) Create(ctx context.Context, t segment.Tag) error {
+	*s.created = append(*s.created, t)
+	return s.Fake.Create(ctx, t)
+}
+
+// TestGroupOf: the names of groups are told from those of other tags.
+func TestGroupOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"orders.2026": "orders 2027-12-01", "orders.2026-11": "orders 2026-12-01",
+		"orders.2026-12-31": "orders 2027-01-01", "a.b.2024-02-29": "a.b 2024-03-01",
+		"orders": "", "orders.26": "", "orders.2026-13": "", ".2026": "", "orders.2026-02-30": "",
+		"orders.2026-1": "", "orders.20261": "", "": "",
+	} {
+		got := ""
+		if tag, over, ok := segment.GroupOf(name); ok {
+			got = tag + " " + over.Format(time.DateOnly)
+		}
+		if got != want {
+			t.Errorf("GroupOf(%q) = %q; want %q", name, got, want)
+		}
+	}
+}

@@ -19,6 +19,9 @@ type Health struct {
 	Present, Next Range
 	// Left is how many numbers are in memory.
 	Left int64
+	// Most is the largest number that the tag can have, and Unused how many there are up to it that
+	// this process does not know to be taken. Most is 0 if it is not known.
+	Most, Unused int64
 	// Step is how many numbers were asked for last.
 	Step int64
 	// Rate is how many numbers a second are used, as measured at the last refill; 0: not known.
@@ -46,7 +49,7 @@ func (s *Sequence) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, p := &s.figures, s.cur.Load()
-	h.Present, h.Next = Range{p.first, p.last()}, Range{0, -1}
+	h.Present, h.Next = Range{p.first, p.last()}, none
 	h.Step, h.Rate = f.step, f.rate
 	h.Refills, h.Failures, h.LastRefill, h.RefillTook = f.refills, f.failures, f.refilled, f.took
 	if s.ended != nil {
@@ -59,11 +62,28 @@ func (s *Sequence) Health() Health {
 		h.Next = Range{s.next.first, s.next.last()}
 		h.Left += s.next.size
 	}
+	if h.Most = f.most; h.Most > 0 {
+		h.Unused = max(0, h.Most-max(s.top, f.next-1)+h.Left)
+	}
 	h.TimeLeft = durationOf(h.Left, f.rate)
 	if h.Healthy = h.Left > 0 || s.idle && s.failure == nil; !h.Healthy {
 		h.Err = cmp.Or(s.failure, ErrUnavailable)
 	}
 	return h
+}
+
+// last returns the number before the next one that this sequence has, or expects.
+func (s *Sequence) last() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.cur.Load()
+	switch {
+	case s.ended == nil && p.left() > 0:
+		return p.first + p.spent() - 1
+	case s.next != nil:
+		return s.next.first - 1
+	}
+	return max(s.top, s.figures.next-1)
 }
 
 // supply reports whether there are numbers in memory, and why the last refill failed; nil: it did

@@ -3,25 +3,20 @@ package segment
 import "time"
 
 const (
-	// leastTime is how long a rate is measured at least: what a burst of a millisecond needs is no
-	// measure of what a quarter of an hour needs.
+	// leastTime is the shortest time over which a rate is measured: a burst of a millisecond does not
+	// show how many numbers a quarter of an hour needs.
 	leastTime = time.Second
+	// mostGrowth is how many times larger than the present segment the next one is at most.
+	mostGrowth = 10
 	// fewRefills is how many refills a segment has to outlast for its mark to be late.
 	fewRefills = 4
 )
 
-// rateOf is how many numbers a second were used, if so many were used in a time.
-func rateOf(used int64, took time.Duration) float64 {
-	return float64(used) / max(took, leastTime).Seconds()
-}
-
-// measure notes the rate when so many numbers of the present segment are used. As long as less than
-// leastTime has passed, that is a bound below which the rate is not, so it raises what was known
-// before and does not lower it.
+// measure notes the rate when so many numbers of the present segment are used, unless it has
+// lasted for less than leastTime, together with those before it that did.
 func (f *figures) measure(used int64, now time.Time) {
-	took := now.Sub(f.since)
-	if rate := rateOf(f.used+used, took); rate > f.rate || took >= leastTime {
-		f.rate = rate
+	if took := now.Sub(f.since); took >= leastTime {
+		f.rate = float64(f.used+used) / took.Seconds()
 	}
 }
 
@@ -33,15 +28,14 @@ func (f *figures) turn(size int64, now time.Time) {
 }
 
 // stepAfter is the size of the next segment after one of a size, within least and most: what lasts
-// for the hold at a rate, at once if that is more, because a burst is to need one refill and not
-// ten; and half as many if a segment lasts longer than twice the hold.
+// for the hold at a rate, but no more than mostGrowth times the size; and half the size if a
+// segment lasts longer than twice the hold.
 func stepAfter(size int64, rate float64, hold time.Duration, least, most int64) int64 {
 	wanted := rate * hold.Seconds()
 	switch {
-	case wanted >= float64(most):
-		size = most
 	case wanted > float64(size):
-		size = int64(wanted)
+		most := min(mostGrowth*float64(size), float64(most)) //mutant:segment-growth
+		size = int64(min(wanted, most))
 	case wanted*2 < float64(size):
 		size /= 2
 	}

@@ -13,8 +13,9 @@ func TestStepAfter(t *testing.T) {
 	}{
 		{1000, 10, 1000},       // just right
 		{1000, 15, 1500},       // more at once
-		{1000, 1e4, 100_000},   // at most
-		{1000, 1e300, 100_000}, // no overflow
+		{1000, 1e4, 10_000},    // tenfold at most
+		{20_000, 1e4, 100_000}, // at most
+		{1000, 1e300, 10_000},  // no overflow
 		{1000, 6, 1000},        // lasts for less than twice the hold
 		{1000, 4, 500},         // halved
 		{1000, 0, 500},

@@ -45,7 +45,12 @@ func (s *Sequence) refilled() {
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
 		r, err := s.fetch()
-		if s.finish(r, err, time.Since(began)) {
+		took := time.Since(began)
+		if err == nil && s.unwanted() {
+			_ = s.putBack(s.life, r) //mutant:segment-unwanted
+			r = none
+		}
+		if s.finish(r, err, took) {
 			return
 		}
 		pause := s.pause(attempt)
@@ -54,10 +59,18 @@ func (s *Sequence) refilled() {
 		case <-timer.C:
 		case <-s.stop:
 			timer.Stop()
-			s.finish(Range{}, ErrClosed, 0)
+			s.finish(none, ErrClosed, 0)
 			return
 		}
 	}
+}
+
+// unwanted reports whether numbers are taken on demand, and every caller has given up. Then none is
+// taken or kept: other processes may take and issue higher ones before the next call.
+func (s *Sequence) unwanted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg.OnDemand && s.ended == nil && s.line.Len() == 0
 }
 
 // pause is how long it is until the attempt after one that has failed.
@@ -74,17 +87,21 @@ func (s *Sequence) pause(attempt int) time.Duration {
 	return min(growing, lastPause)
 }
 
-// fetch takes a range from the store.
+// none is a range without numbers.
+var none = Range{0, -1}
+
+// fetch takes a range from the store. If no caller wants one, it only finds out whether it could.
 func (s *Sequence) fetch() (Range, error) {
-	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
+	ctx, cancel := s.cfg.bounded(s.life)
 	defer cancel()
 	s.mu.Lock()
-	look := s.back || s.cfg.Step == 0 && s.figures.base > 0 &&
-		time.Since(s.figures.based) >= refreshEvery
+	unknown := s.figures.base == 0 && s.cfg.MaxStep == 0 // the first range has the tag's own step
+	look := s.back || s.cfg.Step == 0 && !unknown && time.Since(s.figures.based) >= refreshEvery
 	s.mu.Unlock()
-	if look {
-		if err := s.look(ctx); err != nil {
-			return Range{}, err
+	unwanted := s.unwanted() //mutant:segment-probe
+	if look || unwanted {
+		if err := s.look(ctx); err != nil || unwanted {
+			return none, err
 		}
 	}
 	s.mu.Lock()
@@ -121,7 +138,7 @@ func (s *Sequence) look(ctx context.Context) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	s.setBase(t.Step)
+	s.setBase(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.back && t.Next <= s.top {
@@ -138,7 +155,8 @@ func (s *Sequence) failed(err error) error {
 	return fmt.Errorf("%w: tag %q: the store cannot be reached: %w", ErrUnavailable, s.tag, err)
 }
 
-// nextStep is how many numbers to ask for. The lock is held.
+// nextStep is how many numbers to ask for: the least if the outcome of the last attempt is not
+// known, because each such attempt may have taken as many. The lock is held.
 func (s *Sequence) nextStep() int64 {
 	f := &s.figures
 	least := cmp.Or(s.cfg.Step, f.base)
@@ -147,9 +165,13 @@ func (s *Sequence) nextStep() int64 {
 	}
 	most := cmp.Or(s.cfg.MaxStep, max(DefaultMaxStep, least))
 	least = min(least, most)
-	f.step = cmp.Or(f.step, least)
-	if p := s.cur.Load(); p.size > 0 {
-		f.measure(p.spent(), time.Now())
+	f.step = least
+	p := s.cur.Load()
+	if p.size == 0 {
+		return f.step
+	}
+	f.measure(p.spent(), time.Now())
+	if s.failure == nil || refused(s.failure) { //mutant:segment-unknown-step
 		f.step = stepAfter(p.size, f.rate, s.cfg.Hold, least, most)
 	}
 	return f.step
@@ -181,14 +203,20 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	s.failure, s.refilling = err, !last
 	switch {
 	case err == nil:
+		f.took, f.refilled = took, time.Now()
+		f.refills++
+		if r.Len() == 0 { // it was not wanted
+			if s.line.Len() > 0 {
+				s.refill()
+			}
+			break
+		}
 		s.next = &span{first: r.First, size: r.Len(), taken: time.Now()}
 		s.top, s.known = r.Last, true
 		if f.base == 0 {
 			f.base, f.based = r.Len(), time.Now()
 		}
 		f.step = cmp.Or(f.step, r.Len())
-		f.took, f.refilled = took, time.Now()
-		f.refills++
 		// Those who wait are served, and Health is to show what there is.
 		if s.ended == nil && s.cur.Load().left() == 0 {
 			s.promote()

@@ -22,7 +22,7 @@ type Sequence struct {
 
 	mu        sync.Mutex
 	next      *span     // the next segment; nil: there is none
-	idle      bool      // what was held was given back, as nobody asked for it
+	idle      bool      // nothing is held: it was given back, or is taken on demand
 	refilling bool      // a refill is under way
 	line      list.List // of *waiter; nobody waits while there is a number
 	failure   error     // of the last attempt to refill; nil: it succeeded
@@ -49,6 +49,8 @@ type Sequence struct {
 type figures struct {
 	base  int64     // the tag's own step; 0: not known
 	based time.Time // when that was read
+	most  int64     // the largest number of the tag; 0: not known
+	next  int64     // of the store, when most was read
 	step  int64     // the size of the last segment asked for; 0: there was none
 	rate  float64   // numbers a second of late; 0: not known
 	// since when that is measured: the present segment and those before it that lasted for less than
@@ -62,9 +64,10 @@ type figures struct {
 	before   uint64        // numbers issued from segments that are spent
 }
 
-// New returns a sequence of the numbers of a tag. It takes the first segment, and tries again until
-// ctx ends if the store cannot be reached. Errors are those of the store, see [Store], and wrap
-// [ErrInvalidConfig] if the configuration or the tag is wrong. Close the sequence before the store.
+// New returns a sequence of the numbers of a tag. It takes the first segment, or with OnDemand
+// reads the tag, and tries again until ctx ends if the store cannot be reached. Errors are those of
+// the store, see [Store], and wrap [ErrInvalidConfig] if the configuration or the tag is wrong.
+// Close the sequence before the store.
 func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, error) {
 	if store == nil {
 		return nil, invalid("the store is nil")
@@ -76,7 +79,7 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 	if err != nil {
 		return nil, err
 	}
-	s := newSequence(store, tag, cfg)
+	s := newSequence(store, tag, cfg.of(tag))
 	if err := s.Ready(ctx); err != nil {
 		s.end(ErrClosed)
 		s.cut()
@@ -90,7 +93,7 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 func newSequence(store Store, tag string, cfg Config) *Sequence {
 	s := &Sequence{
 		store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64),
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), idle: cfg.OnDemand,
 	}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
@@ -144,7 +147,7 @@ var atOnce = func() context.Context {
 }()
 
 // TryNext is Next, and never waits: if no number is in memory it starts a refill and returns
-// ErrUnavailable.
+// ErrUnavailable. With OnDemand it starts nothing.
 func (s *Sequence) TryNext() (int64, error) {
 	return s.NextContext(atOnce)
 }
@@ -180,9 +183,26 @@ func (s *Sequence) All(ctx context.Context) iter.Seq2[int64, error] {
 	}
 }
 
-// Ready waits until a number can be had at once. It returns the store's refusal at once, and the
-// last cause if ctx ends.
+// Ready waits until a number can be had at once, or with OnDemand until the store has answered. It
+// returns the store's refusal at once, and the last cause if ctx ends.
 func (s *Sequence) Ready(ctx context.Context) error {
-	_, _, err := s.turn(ctx, 0)
-	return err
+	if !s.cfg.OnDemand {
+		_, _, err := s.turn(ctx, 0)
+		return err
+	}
+	for attempt := 0; ; attempt++ {
+		call, cancel := s.cfg.bounded(ctx)
+		err := s.look(call)
+		cancel()
+		if err == nil || refused(err) {
+			return err
+		}
+		select {
+		case <-time.After(s.pause(attempt)):
+		case <-s.stop:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+		}
+	}
 }

@@ -118,6 +118,10 @@ func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if err := CheckTag(tag); err != nil {
 		return nil, err
 	}
+	if of, _, ok := GroupOf(tag); ok && (*s.all.Load())[of] != nil {
+		return nil, fmt.Errorf("%w: %q is a group of the tag %q; use Groups for it", ErrUnknownTag, tag,
+			of)
+	}
 	for make := true; ; make = false {
 		if err := s.reread(ctx); err != nil {
 			return nil, err
@@ -143,6 +147,8 @@ func (s *Set) create(ctx context.Context, tag string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: tag %q: others are made: %w", ErrUnavailable, tag, context.Cause(ctx))
 	}
+	ctx, cancel := s.cfg.bounded(ctx)
+	defer cancel()
 	if time.Since(s.minute) >= time.Minute {
 		s.minute, s.made = time.Now(), 0
 	}
@@ -153,8 +159,9 @@ func (s *Set) create(ctx context.Context, tag string) error {
 		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says",
 			ErrUnknownTag, tag, most)
 	}
-	err := s.store.(Creator).Create(ctx,
-		Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
+	err := s.store.(Creator).Create(ctx, Tag{
+		Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep), Since: time.Unix(0, 0),
+	})
 	if errors.Is(err, ErrTagExists) {
 		return nil
 	}
@@ -207,7 +214,8 @@ func (s *Set) Check() error {
 	return s.unread
 }
 
-// Close closes all sequences, see [Sequence.Close]. ctx bounds the call.
+// Close closes all sequences, see [Sequence.Close]. ctx bounds the call. After a store could not be
+// reached for one tag, nothing is given back of the others.
 func (s *Set) Close(ctx context.Context) error {
 	s.closing.Do(func() {
 		s.mu.Lock()
@@ -223,6 +231,8 @@ func (s *Set) Close(ctx context.Context) error {
 
 // closeAll closes sequences, some at a time, and returns the first error.
 func closeAll(ctx context.Context, all []*Sequence) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	errs := make([]error, len(all))
 	places := make(chan struct{}, closers)
 	var running sync.WaitGroup
@@ -231,6 +241,9 @@ func closeAll(ctx context.Context, all []*Sequence) error {
 		running.Go(func() {
 			if err := q.Close(ctx); err != nil {
 				errs[i] = fmt.Errorf("tag %q: %w", q.tag, err)
+				if !refused(err) {
+					cancel(err) //mutant:segment-set-close
+				}
 			}
 			<-places
 		})
@@ -242,7 +255,7 @@ func closeAll(ctx context.Context, all []*Sequence) error {
 // Stored lists the tags as the store has them now. It calls the store, and ends with ctx or after
 // RefillTimeout.
 func (s *Set) Stored(ctx context.Context) ([]Tag, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.RefillTimeout)
+	ctx, cancel := s.cfg.bounded(ctx)
 	defer cancel()
 	tags, err := s.store.Tags(ctx)
 	if err != nil {

@@ -24,9 +24,7 @@ func (s *Set) keep() {
 		s.refresh = newRefresh() // who comes now needs a later one
 		s.mu.Unlock()
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
-		r.err = s.reload(ctx)
-		cancel()
+		r.err = s.reload(s.life)
 		close(r.done)
 		if pause = refreshEvery; r.err != nil {
 			pause = refreshAgain
@@ -58,8 +56,11 @@ func (s *Set) reread(ctx context.Context) error {
 	}
 }
 
-// reload reads the list. New tags get a sequence, and those of deleted ones end.
+// reload reads the list. New tags get a sequence, and those of deleted ones end. Groups of a tag
+// that is there are no tags.
 func (s *Set) reload(ctx context.Context) error {
+	ctx, cancel := s.cfg.bounded(ctx)
+	defer cancel()
 	tags, err := s.store.Tags(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,17 +71,21 @@ func (s *Set) reload(ctx context.Context) error {
 		s.unread = fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, err)
 		return s.unread
 	}
+	names := make(map[string]bool, len(tags))
+	for _, t := range tags {
+		names[t.Name] = true
+	}
 	old := *s.all.Load()
 	all := make(map[string]*Sequence, len(tags))
 	for _, t := range tags {
-		if CheckTag(t.Name) != nil {
+		if CheckTag(t.Name) != nil || isGroup(t.Name, names) { //mutant:segment-groups-listed
 			continue // it is not ours
 		}
 		q := old[t.Name]
 		if q == nil {
 			q = s.begin(t.Name)
 		}
-		q.setBase(t.Step)
+		q.setBase(t)
 		all[t.Name] = q
 	}
 	s.all.Store(&all)
@@ -94,7 +99,7 @@ func (s *Set) reload(ctx context.Context) error {
 
 // begin returns the sequence of a new tag, above what it has had if it is one that was deleted.
 func (s *Set) begin(tag string) *Sequence {
-	q := newSequence(s.store, tag, s.cfg)
+	q := newSequence(s.store, tag, s.cfg.of(tag))
 	q.backs = &s.backs
 	q.top, q.known = s.ends[tag] //mutant:retag
 	delete(s.ends, tag)
@@ -121,12 +126,19 @@ func (s *Set) forget(tag string, q *Sequence) {
 	s.ends[tag] = top
 }
 
-// setBase notes the step that the store has for the tag.
-func (s *Sequence) setBase(step int64) {
-	if step < 1 || step > MaxStep {
-		return
-	}
+// isGroup reports whether a name is that of a group of a tag.
+func isGroup(name string, tags map[string]bool) bool {
+	tag, _, ok := GroupOf(name)
+	return ok && tags[tag]
+}
+
+// setBase notes the step and the bound that the store has for the tag.
+func (s *Sequence) setBase(t Tag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.figures.base, s.figures.based = step, time.Now()
+	f := &s.figures
+	f.most, f.next = t.Most, t.Next
+	if t.Step >= 1 && t.Step <= MaxStep {
+		f.base, f.based = t.Step, time.Now()
+	}
 }

@@ -181,3 +181,23 @@ func TestCheck(t *testing.T) {
 		}
 	})
 }
+
+// TestSet_GroupsAreNoTags: a set lists tags, and not their groups.
+func TestSet_GroupsAreNoTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := []segment.Tag{{Name: "orders"}, {Name: "single.2026"}}
+		for i := range 1000 {
+			first := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
+			all = append(all, segment.Tag{Name: first.Format("orders.2006-01-02")})
+		}
+		for i := range all {
+			all[i].Next, all[i].Step = 1, 10
+		}
+		s := set(t, segmenttest.NewFake(all...), segment.Config{CreatePerMinute: 10})
+		if tags := s.Tags(); !slices.Equal(tags, []string{"orders", "single.2026"}) {
+			t.Errorf("the tags are %q", tags)
+		}
+		_, err := s.Next(t.Context(), "orders.2020-01-01")
+		wantErr(t, "Next of a group", err, segment.ErrUnknownTag)
+	})
+}

@@ -114,7 +114,9 @@ func life(t *testing.T, store segment.Store, rng *rand.Rand, seen *ledger) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	hold := time.Duration(1+rng.IntN(100)) * time.Second
-	s, err := segment.New(ctx, store, "t", segment.Config{MaxStep: 1 + rng.Int64N(40), Hold: hold})
+	s, err := segment.New(ctx, store, "t", segment.Config{
+		MaxStep: 1 + rng.Int64N(40)*rng.Int64N(2), Hold: hold, OnDemand: rng.IntN(3) == 0,
+	})
 	if err != nil {
 		t.Error(err)
 		return

@@ -57,7 +57,7 @@ func (s *Sequence) turn(ctx context.Context, k int64) (first, n int64, err error
 		s.promote()
 	}
 	refills, there := s.figures.refills, s.cur.Load().left() > 0
-	if !there {
+	if !there && (!s.cfg.OnDemand || ctx.Err() == nil) {
 		s.refill()
 	}
 	switch {
@@ -133,13 +133,16 @@ func (s *Sequence) promote() {
 		s.figures.before += uint64(spent.size)
 	}
 	s.figures.turn(spent.size, now)
-	p.mark = markAt(p.size, s.figures.rate, s.cfg.Hold, s.figures.took)
+	p.mark = p.size + 1  // none
+	if !s.cfg.OnDemand { //mutant:segment-on-demand
+		p.mark = markAt(p.size, s.figures.rate, s.cfg.Hold, s.figures.took)
+	}
 	served := s.serve(p)
 	p.used.Store(served)
-	s.next, s.idle = nil, false
+	s.next, s.idle = nil, s.cfg.OnDemand
 	s.cur.Store(p)
 	s.age(p)
-	if served >= p.mark {
+	if served >= p.mark || s.line.Len() > 0 {
 		s.refill()
 	}
 }

@@ -42,6 +42,7 @@ func failsAsLeaf(h handler) handler {
 		}
 		p := *problemOf(err, r.detailed())
 		p.Message = fmt.Sprintf("Result{id=%d, status=EXCEPTION}", leafCode(err, p.Status))
+		p.expected = p.Status != http.StatusInternalServerError //mutant:leaf-expected
 		p.Status, p.Title, p.retry = http.StatusInternalServerError,
 			http.StatusText(http.StatusInternalServerError), 0
 		return &p

@@ -27,6 +27,8 @@ type problem struct {
 	// reason is why the request was refused, in one of a few words; empty: it was not for a bound or
 	// for who asked.
 	reason string
+	// expected is that it has status 500 only because Leaf's clients expect that.
+	expected bool
 }
 
 // Error implements error.
@@ -160,7 +162,7 @@ func (s *Server) problem(where string, err error, detailed bool) *problem {
 	if p.reason != "" {
 		s.Refused(p.reason)
 	}
-	if p.Status == http.StatusInternalServerError {
+	if p.Status == http.StatusInternalServerError && !p.expected {
 		s.log.Error("a request failed", "path", where, "error", err)
 	}
 	return p

@@ -353,6 +353,9 @@ func TestLeaf(t *testing.T) {
 			t.Errorf("%s %s: %s %s", tt.method, tt.path, got.Status, got.body)
 		}
 	}
+	if strings.Contains(r.log.String(), "a request failed") {
+		t.Errorf("what Leaf answers to an unknown key is in the log:\n%s", r.log)
+	}
 	for path, want := range map[string][2]string{
 		"/cache": {
 			"name init next pos value0 max0 step0 value1 max1 step1",

@@ -67,7 +67,10 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 		return err
 	}
 	return a.withStore(c, from, cfg, func(ctx context.Context, store *tagStore) error {
-		texts, err := cfg.NewTexts(store.Store, segment.Config{Logger: a.logger()})
+		step := evenStep(o.count.v, int64(cfg.MaxSteps[o.segment]))
+		texts, err := cfg.NewTexts(store.Store, segment.Config{
+			Logger: a.logger(), Step: step, MaxStep: step, OnDemand: true,
+		})
 		if err != nil {
 			return err
 		}
@@ -84,6 +87,15 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 		}
 		return a.writeNumbers(ctx, store.caller, texts, o)
 	})
+}
+
+// evenStep returns the size of equal segments that together have count numbers, or a few more, so
+// that hardly any is left when the command ends. Each has batchSize numbers at most, and most if
+// that is not 0.
+func evenStep(count, most int64) int64 {
+	most = min(batchSize, cmp.Or(most, batchSize))
+	segments := (count-1)/most + 1
+	return (count-1)/segments + 1
 }
 
 // checkTag returns an error unless there is a tag. In the default store it makes the tag: that is

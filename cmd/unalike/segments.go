@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,12 +38,14 @@ of the tag's step lasts at that rate.
 --format json prints one object a line: tag, next, step, updated, description, and rate
 with --watch.
 
-create makes a tag, advance raises one. --config takes the store from a file, so that a
-password need not stand on the command line; ` + envStore + ` wins over it, and --store over both.`,
+create makes a tag, advance raises one, prune removes past groups. --config takes the
+store from a file, so that a password need not stand on the command line;
+` + envStore + ` wins over it, and --store over both.`,
 		Example: `  unalike segments --store 'mysql://leaf:secret@db/leaf?table=leaf_alloc'
   unalike segments --config app.yaml
   unalike segments create orders --first 1 --step 1000
-  unalike segments advance orders --to 500000`,
+  unalike segments advance orders --to 500000
+  unalike segments prune orders --before 2025-01-01`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.operateStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error {
@@ -53,7 +56,7 @@ password need not stand on the command line; ` + envStore + ` wins over it, and 
 	addStoreFlags(c, &o.storeOptions)
 	addFormatFlag(c, &o.format, "how to print them", formatTable, formatJSON)
 	addWatchFlags(c, &o.watchOptions, "go on, with rates")
-	c.AddCommand(a.createSegmentCommand(), a.advanceSegmentCommand())
+	c.AddCommand(a.createSegmentCommand(), a.advanceSegmentCommand(), a.pruneSegmentsCommand())
 	return c
 }
 
@@ -260,7 +263,7 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 		tags = tags[at : at+1]
 	}
 	for _, t := range tags { // before any of them is changed
-		if t.Damage == nil && t.Next > math.MaxInt64-by {
+		if t.Damage == nil && !usedUp(t) && t.Next > math.MaxInt64-by { //mutant:advance-used-up
 			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d",
 				printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
 		}
@@ -300,8 +303,14 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	return errors.Join(damaged...)
 }
 
+// usedUp reports whether a tag has no number left.
+func usedUp(t segment.Tag) bool { return t.Next > cmp.Or(t.Most, math.MaxInt64-1) }
+
 // advanced is the number with which a tag is to go on.
 func advanced(t segment.Tag, to, by int64) int64 {
+	if by > 0 && usedUp(t) {
+		return t.Next
+	}
 	if by > 0 {
 		return t.Next + by
 	}
@@ -316,6 +325,95 @@ func advancePlan(tags []segment.Tag, to, by int64) string {
 	}
 	return fmt.Sprintf("Tag %s will go on with %d; it is at %d, and the numbers between are "+
 		"never given out.", printable(tags[0].Name), advanced(tags[0], to, by), tags[0].Next)
+}
+
+// parseDay reads a date.
+func parseDay(s string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return day, errors.New("a date is needed, for example 2025-01-01")
+	}
+	return day, nil
+}
+
+// pruneAfter is how long after a day groups before it may be removed: no zone and no clock may be
+// in them any more.
+const pruneAfter = 48 * time.Hour
+
+// pruneSegmentsCommand returns the command that removes past groups.
+func (a *app) pruneSegmentsCommand() *cobra.Command {
+	var where storeOptions
+	before := newValue("DATE", time.Time{}, parseDay)
+	var yes bool
+	c := &cobra.Command{
+		Use:   "prune TAG --before DATE",
+		Short: "Remove the past groups of a tag",
+		Long: `prune removes the groups of a tag that were over before a date, such as orders.2024-12
+before 2025-01-01; a year is removed a year later, because it may be a fiscal year. The
+store records the date, and refuses to create those groups again, so that a late posting
+cannot begin at 1. A group that a program still has open ends with an error.
+
+The date is at least two days ago. This cannot be undone.`,
+		Example: "  unalike segments prune orders --before 2025-01-01",
+		Args:    arguments(1, 1, "the name of a tag"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if before.v.IsZero() {
+				return usageError{errors.New("say --before DATE")}
+			}
+			if time.Since(before.v) < pruneAfter {
+				return usageError{fmt.Errorf("--before is %s; a date at least two days ago is allowed",
+					before.v.Format(time.DateOnly))}
+			}
+			if err := a.checkYes(yes); err != nil {
+				return err
+			}
+			return a.operateStore(c, where, func(ctx context.Context, s *tagStore) error {
+				return a.pruneSegments(ctx, s, args[0], before.v, yes)
+			})
+		},
+	}
+	addStoreFlags(c, &where)
+	c.Flags().Var(&before, "before", "the first day of the groups that stay")
+	addYesFlag(c, &yes)
+	return c
+}
+
+// pruneSegments removes the groups of a tag before a day.
+func (a *app) pruneSegments(ctx context.Context, s *tagStore, tag string, before time.Time,
+	yes bool,
+) error {
+	pruner, ok := s.Store.(segment.Pruner)
+	if !ok {
+		return fmt.Errorf("the store %s cannot remove groups: it would not refuse to create them again",
+			s.place)
+	}
+	tags, err := s.Tags(ctx)
+	if err != nil {
+		return err
+	}
+	known, groups := false, 0
+	for _, t := range tags {
+		known = known || t.Name == tag
+		if of, over, ok := segment.GroupOf(t.Name); ok && of == tag && !over.After(before) {
+			groups++
+		}
+	}
+	if !known {
+		return suggestTag(tag, tags)
+	}
+	day := before.Format(time.DateOnly)
+	if err := a.confirm(ctx, yes, fmt.Sprintf("%d groups of tag %s before %s will be removed, and no "+
+		"group before that day can be created again.", groups, printable(tag), day)); err != nil {
+		return err
+	}
+	n, err := answer(ctx, s.caller, true, func(ctx context.Context) (int, error) {
+		return pruner.Prune(ctx, tag, before)
+	})
+	if err != nil {
+		return err
+	}
+	return a.write(fmt.Appendf(nil, "%d groups of tag %s before %s are removed\n", n, printable(tag),
+		day))
 }
 
 // suggestTag says that there is no such tag, and which one was meant.

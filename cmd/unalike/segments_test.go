@@ -2,13 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
 // TestSegments: numbers in one command on a machine with nothing, and the tags that there are then.
@@ -48,7 +54,7 @@ func TestSegments(t *testing.T) {
 		{"generate --segment bills", 0, "3\n"},
 		{"generate --segment days --as {YYYY}/{n:3} --zone Europe/Berlin --count 2", 0, "/001\n"},
 		{"generate --segment days --as {YYYY}/{n:3}", 0, "/003\n"}, // which are those of the same group
-		{"generate --segment bills --as {n:1} --count 20", 1, "number 10 does not fit"},
+		{"generate --segment bills --as {n:1} --count 20", 1, "has room for 6 more numbers"},
 		{"generate --segment bills --as {x}", 2, "--as: segment: invalid: format"},
 		{"generate --segment bills --as {n} --zone UTC", 2, "--zone is for formats with a date"},
 		{
@@ -56,6 +62,12 @@ func TestSegments(t *testing.T) {
 			"--zone is \"Mars\"; it is the name of a time zone",
 		},
 		{"generate --as {n}", 2, "--as is for --segment"},
+		{"segments create last --first 9223372036854775807 --step 1", 0, "tag last begins at"},
+		{"segments advance --all --by 10 --yes", 0, "tag last goes on with 9223372036854775807\n"},
+		{"segments advance last --by 10 --yes", 0, "tag last goes on with 9223372036854775807\n"},
+		{"segments prune days", 2, "say --before DATE"},
+		{"segments prune days --before yesterday", 2, "a date is needed"},
+		{"segments prune days --before 2999-01-01 --yes", 2, "a date at least two days ago"},
 		{"segments --interval 5s", 2, "--interval is for --watch"},
 		{"generate --store embed:///x", 2, "--store is for --segment"},
 		{"generate --segment a --explain", 2, "--segment is for plain numbers"},
@@ -133,9 +145,12 @@ func TestDamagedTags(t *testing.T) {
 	const wrong = `tag "bad": its next number, next in key /unalike/segments/orders/bad, is -7; a ` +
 		`whole number`
 	checkLines(t, nil, []line{
-		{"segments" + at, exitOK, "unalike: segment: invalid: " + wrong},
+		{"segments" + at, exitOK, "unalike: segment: what is stored is damaged: " + wrong},
 		{"segments" + at, exitOK, "2 tags"},
-		{"segments --format json" + at, exitOK, `"damage":"segment: invalid: tag \"bad\"`},
+		{
+			"segments --format json" + at, exitOK,
+			`"damage":"segment: what is stored is damaged: tag \"bad\"`,
+		},
 		{"generate --segment bad" + at, exitFailure, wrong},
 		{"generate --segment good" + at, exitOK, "1\n"},
 		{
@@ -189,4 +204,94 @@ func TestSegmentsConfig(t *testing.T) {
 	file = settingsFile(t, "coordinator: "+noState(t, "21")+"\nstore: mysql://u:${NOT_SET}@h/db\n")
 	env := map[string]string{envStore: "nonsense"}
 	checkLines(t, env, []line{{"generate --config " + file, exitOK, ""}})
+}
+
+// TestSegmentsPrune: groups before a day are removed where the store refuses to create them again,
+// and nothing is elsewhere.
+func TestSegmentsPrune(t *testing.T) {
+	var tags []segment.Tag
+	for _, name := range []string{
+		"a", "a.2024-11", "a.2024-12", "a.2025-01", "a.2024", "b.2024-11",
+	} {
+		tags = append(tags, segment.Tag{Name: name, Next: 1, Step: 1})
+	}
+	store := segmenttest.NewFake(tags...)
+	var out, stderr strings.Builder
+	a := &app{streams: streams{out: &out, err: &stderr}}
+	k := &caller{waits: waits{answer: callTime, quiet: callTime}}
+	before := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	err := a.pruneSegments(t.Context(), &tagStore{store, place{}, k}, "a", before, true)
+	if err != nil {
+		t.Error(err)
+	}
+	const groups = "2 groups of tag a before 2025-01-01"
+	left, err := store.Tags(t.Context())
+	if len(left) != 4 || err != nil || !strings.Contains(out.String(), groups) ||
+		!strings.Contains(stderr.String(), groups+" will be removed") {
+		t.Errorf("left are %v, %v\n%s%s", left, err, &out, &stderr)
+	}
+	err = a.pruneSegments(t.Context(), &tagStore{store, place{}, k}, "c", before, true)
+	if !errors.Is(err, segment.ErrUnknownTag) {
+		t.Error(err)
+	}
+	plain := &tagStore{struct{ segment.Store }{store}, place{}, k}
+	if err := a.pruneSegments(t.Context(), plain, "a", before, true); err == nil ||
+		!strings.Contains(err.Error(), "cannot remove groups") {
+		t.Error(err)
+	}
+}
+
+// TestEvenStep: segments are as few as can be and leave few numbers.
+func TestEvenStep(t *testing.T) {
+	for _, c := range [][3]int64{
+		{1, 0, 1},
+		{4096, 0, 4096},
+		{4097, 0, 2049},
+		{5000, 0, 2500},
+		{3, 2, 2},
+		{10, 1, 1},
+		{math.MaxInt64, 0, 4096},
+		{10_000, 1_000_000, 3334},
+	} {
+		if got := evenStep(c[0], c[1]); got != c[2] {
+			t.Errorf("%d numbers in segments of %d at most: %d, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestGenerate_ParallelRunsLeaveOutFewNumbers: commands that run at the same time and end normally
+// print each number once, and leave out at most 20,000 together.
+func TestGenerate_ParallelRunsLeaveOutFewNumbers(t *testing.T) {
+	t.Parallel()
+	at := " --store etcd://" + etcdtest.Start(t).Endpoint + "/orders"
+	checkLines(t, nil, []line{{"segments create par" + at, exitOK, "tag par begins at 1"}})
+	var running sync.WaitGroup
+	var seen sync.Map
+	printed := 0
+	for i := range 24 {
+		count := 1 + i*997%3000
+		printed += count
+		running.Go(func() {
+			args := fmt.Sprint("generate --segment par --count ", count, at)
+			got := call(t, nil, "", strings.Fields(args)...)
+			numbers := strings.Fields(got.out)
+			if got.code != exitOK || len(numbers) != count {
+				t.Errorf("%d of %d numbers: %d, %s", len(numbers), count, got.code, got.stderr)
+			}
+			for _, n := range numbers {
+				if _, twice := seen.LoadOrStore(n, true); twice {
+					safetytest.Of(t).Errorf("%s was printed twice", n)
+				}
+			}
+		})
+	}
+	running.Wait()
+	var tag tagObject
+	got := call(t, nil, "", strings.Fields("segments --format json"+at)...)
+	if err := json.Unmarshal([]byte(got.out), &tag); err != nil {
+		t.Fatal(err)
+	}
+	if left := int(tag.Next) - 1 - printed; left > 20_000 {
+		t.Errorf("after %d numbers the next one is %d", printed, tag.Next)
+	}
 }

@@ -412,7 +412,7 @@ func (s *service) holdStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := segment.NewSet(bounded, store, segment.Config{Logger: s.log})
+	set, err := segment.NewSet(bounded, store, s.set.texts.Numbers(segment.Config{Logger: s.log}))
 	if err != nil {
 		return err
 	}

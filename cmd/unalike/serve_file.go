@@ -34,6 +34,7 @@ type serveSettings struct {
 	Listen, AdminListen        string
 	Generators                 map[string]yaml.Node
 	Store, Formats, Zone       string
+	MaxSteps, Holds, YearStart string
 	Tokens                     []tokenSettings
 	Leaf                       *leafSettings
 	TLS                        tlsFiles
@@ -47,7 +48,7 @@ type serveSettings struct {
 
 	generators map[string]config.Config
 	own        bool          // the file has a key that only serve has
-	texts      config.Config // its formats and zone
+	texts      config.Config // what it says of tags
 	flat       []byte        // the text of the keys of package config, each in its line; empty: none
 }
 
@@ -69,7 +70,10 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	if err := config.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{envStore, envPrefix + "FORMATS", envPrefix + "ZONE"} {
+	for _, name := range []string{
+		envStore, envPrefix + "FORMATS", envPrefix + "ZONE", envPrefix + "MAX_STEP", envPrefix + "HOLD",
+		envPrefix + "YEAR_START",
+	} {
 		if v, _ := a.lookupEnv(name); v != "" {
 			a.complain("unalike: %s is set and not used by serve; name it in the file\n", name)
 		}
@@ -256,19 +260,24 @@ func (s *serveSettings) single() (cfg config.Config, err error) {
 	}
 	err = errors.Join(err, s.readTexts())
 	cfg.Store, cfg.Formats, cfg.Zone = s.Store, s.texts.Formats, s.texts.Zone
+	cfg.MaxSteps, cfg.Holds, cfg.YearStart = s.texts.MaxSteps, s.texts.Holds, s.texts.YearStart
 	return cfg, err
 }
 
-// readTexts reads formats and zone.
-func (s *serveSettings) readTexts() (err error) {
-	if s.Formats != "" {
-		if s.texts.Formats, err = config.ParseFormats(s.Formats); err != nil {
-			return fmt.Errorf("formats: %w", err)
+// readTexts reads the settings of tags.
+func (s *serveSettings) readTexts() error {
+	for _, k := range [][2]string{
+		{"formats", s.Formats},
+		{"max_step", s.MaxSteps},
+		{"hold", s.Holds},
+		{"year_start", s.YearStart},
+		{"zone", s.Zone},
+	} {
+		if k[1] == "" {
+			continue
 		}
-	}
-	if s.Zone != "" {
-		if s.texts.Zone, err = config.ParseZone(s.Zone); err != nil {
-			return fmt.Errorf("zone is %q; %w", s.Zone, err)
+		if err := s.texts.Set(k[0], k[1]); err != nil {
+			return err
 		}
 	}
 	return nil

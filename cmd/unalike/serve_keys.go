@@ -34,6 +34,11 @@ var serveKeys = []serveKey{
 	{"formats", "tags with formats: orders={YYYY-MM}-{n:6}", nil, func(s *serveSettings) any {
 		return &s.Formats
 	}},
+	{"max_step", "tags with numbers: orders=100,invoices=1", nil, func(s *serveSettings) any {
+		return &s.MaxSteps
+	}},
+	{"hold", "tags with durations: orders=1m", nil, func(s *serveSettings) any { return &s.Holds }},
+	{"year_start", "a month from 1 to 12", nil, func(s *serveSettings) any { return &s.YearStart }},
 	{"zone", "a time zone: Europe/Berlin", nil, func(s *serveSettings) any { return &s.Zone }},
 	{
 		"tokens", "a list: [{file: PATH, may: [generate]}]",
