@@ -3,198 +3,217 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math"
-	"strconv"
+	"math/rand/v2"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/segment"
 )
 
-// barges is after how many conflicts a call stands in line.
-const barges = 2
+// entry is a tag, with the other keys that were read in the same transaction.
+type entry struct {
+	record
+	revision int64  // of the last change; 0: there is no such tag
+	stored   string // the value
 
-// change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is
-// as it should be on the cluster where it is now.
-func (s *Store) change(ctx context.Context, tag string, anywhere bool,
-	f func(e *entry) error,
-) error {
+	cluster cluster
+	naming  string         // the value of the cluster record
+	wishes  []wish         // the oldest first
+	take    int64          // how many numbers a change takes from Next on
+	with    []clientv3.Op  // what a change does together with storing the tag
+	same    []clientv3.Cmp // the condition for that
+}
+
+// check returns an error unless there is such a tag, and it may be used in this cluster.
+func (e *entry) check(tag string) error {
+	if e.revision == 0 {
+		return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+	}
+	if e.cluster.Refused != "" && e.Accepted != e.cluster.Stamp {
+		return &segment.StoreChangedError{
+			Tag: tag, Was: e.cluster.Refused, Here: "cluster " + e.cluster.Cluster,
+		}
+	}
+	return nil
+}
+
+const (
+	// patience is the number of conflicts after which a take makes a wish.
+	patience = 2
+	// pauseStep is added to the longest pause with each conflict, up to mostPauses times.
+	pauseStep  = 5 * time.Millisecond
+	mostPauses = 10
+)
+
+// change stores a tag as f changes it, and repeats that while other programs are faster. It returns
+// the range that f takes, or that another program took for this call.
+func (s *Store) change(ctx context.Context, tag string, f func(e *entry) error,
+) (segment.Range, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
-		return err
+		return segment.Range{}, err
 	}
 	defer end()
-	before, there := s.last(tag)
-	if !there || anywhere {
-		if before, err = s.read(ctx, tag, anywhere); err != nil {
-			return err
-		}
+	e, old := s.lastOf(tag)
+	if !old {
+		e, err = s.read(ctx, tag)
 	}
-	var place *line
-	for conflicts := 0; ; conflicts++ {
-		after := before
-		if refusal := f(&after); refusal != nil {
-			place.leave(ctx)
-			// What was seen last may be old.
-			if now, err := s.read(ctx, tag, anywhere); err == nil && now.revision != before.revision {
-				before, place = now, nil
-				continue
-			}
-			return refusal
+	own := ""
+	defer func() { s.withdraw(ctx, own) }()
+	for conflicts := 0; err == nil; conflicts++ {
+		if r, granted := e.granted(own); granted && s.handOut(tag, r) {
+			return r, nil
 		}
-		if place == nil && (before.Line || conflicts >= barges) {
-			var err error
-			if place, before, err = s.standInLine(ctx, tag, anywhere); err != nil {
-				place.leave(ctx)
-				return err
-			}
+		after, done := e, false
+		err = f(&after)
+		if err != nil && old { // other programs may have changed it since
+			old = false
+			e, err = s.read(ctx, tag)
 			continue
 		}
-		after.Line = place != nil && place.others
-		now, done, err := s.commit(ctx, tag, before, after, anywhere, place.end()...)
 		if err != nil {
-			place.leave(ctx)
+			break
 		}
-		if err != nil || done {
-			return err
+		old = false
+		if conflicts == patience && after.take > 0 {
+			own, e, err = s.wish(ctx, tag, after.take)
+			continue
 		}
-		before = now
+		if conflicts > patience+1 {
+			pause(ctx, conflicts)
+		}
+		r := segment.Range{First: e.Next, Last: e.Next + after.take - 1}
+		after.serve(own)
+		if e, done, err = s.commit(ctx, tag, e, after); done {
+			own = ""
+			s.handOut(tag, r)
+			return r, nil
+		}
 	}
+	return segment.Range{}, err
 }
 
-// last returns what was seen of a tag last.
-func (s *Store) last(tag string) (e entry, there bool) {
+// pause waits for a random time.
+func pause(ctx context.Context, conflicts int) {
+	ctx, cancel := context.WithTimeout(ctx,
+		rand.N(pauseStep*time.Duration(min(conflicts, mostPauses))))
+	defer cancel()
+	<-ctx.Done()
+}
+
+// lastOf returns a tag as it was seen last.
+func (s *Store) lastOf(tag string) (entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, there = s.known[tag]
-	return e, there
+	e, ok := s.known[tag]
+	return e, ok
 }
 
-// read reads a tag.
-func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, error) {
-	sent := s.sights()
-	resp, err := s.client.Get(ctx, s.key(tag))
-	if err != nil {
-		return entry{}, s.explain(ctx, err)
-	}
-	return s.seen(tag, resp.Header, resp.Kvs, sent, anywhere)
-}
-
-// commit stores a tag, if what is stored is as before says; else it returns what that is. The value
-// is compared together with its revision, because revisions come again in a cluster that has gone
-// back. What is done with it is done if that is.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool,
-	with ...clientv3.Op,
-) (now entry, done bool, err error) {
-	key, sent := s.key(tag), s.sights()
-	value, err := after.encode(time.Now())
-	if err != nil {
-		return now, false, err
-	}
-	compare := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", before.revision)}
-	if before.revision != 0 {
-		compare = append(compare, clientv3.Compare(clientv3.Value(key), "=", before.stored))
-	}
-	resp, err := s.client.Txn(ctx).If(compare...).Then(
-		append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
-	switch {
-	case err != nil:
-		s.forget(tag) // what became of it is not known
-		return now, false, s.explain(ctx, err)
-	case !resp.Succeeded:
-		now, err = s.seen(tag, resp.Header, resp.Responses[0].GetResponseRange().Kvs, sent, anywhere)
-		return now, false, err
-	}
-	after.revision, after.stored = resp.Header.Revision, value
-	if err := s.compare(tag, resp.Header, after, sent); err != nil && !anywhere {
-		s.forget(tag)
-		return now, false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[tag] = after
-	return after, true, nil
-}
-
-// forget has a tag read anew.
+// forget has a tag read again.
 func (s *Store) forget(tag string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, tag)
 }
 
-// seen returns a tag as it is stored now. One that is not to be used here is an error, unless
-// anywhere is true or numbers are to be skipped: then it is one of this cluster when it is stored
-// again.
-func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue,
-	sent map[uint64]int64, anywhere bool,
+// handOut notes that a range of a tag is handed out, and reports whether it is above every other
+// one that was.
+func (s *Store) handOut(tag string, r segment.Range) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.First < s.used[tag] {
+		return false
+	}
+	s.used[tag] = r.Last + 1
+	return true
+}
+
+// gets are the operations that read an entry.
+func (s *Store) gets(tag string) []clientv3.Op {
+	return []clientv3.Op{
+		clientv3.OpGet(s.clusterKey()), clientv3.OpGet(s.key(tag)),
+		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithLimit(mostWishes),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
+	}
+}
+
+// read reads a tag, after doing some operations in the same transaction.
+func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (entry, error) {
+	sent := s.sight()
+	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag)...)...).Commit()
+	if err != nil {
+		return entry{}, s.explain(ctx, err)
+	}
+	return s.seen(ctx, tag, resp.Header, resp.Responses[len(before):], sent)
+}
+
+// seen returns the entry in an answer, or after the cluster record was settled, what is stored then.
+func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
+	answers []*pb.ResponseOp, sent sight,
 ) (e entry, err error) {
-	if len(kvs) == 0 {
-		s.forget(tag)
-		return e, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
-	}
-	if e.record, err = decode(string(kvs[0].Key), kvs[0].Value); err != nil {
-		return e, err
-	}
-	e.revision, e.stored = kvs[0].ModRevision, string(kvs[0].Value)
-	changed := s.compare(tag, h, e, sent)
-	switch {
-	case anywhere: // others may know of a change that this program has not seen
-		e.Cluster = clusterOf(h)
-		e.Accepted++
-	case changed == nil:
-	case s.skip > 0:
-		s.log.Warn("the etcd cluster is not as it was; numbers are skipped", "tag", tag, "skipped",
-			s.skip, "error", changed)
-		e.Cluster = clusterOf(h)
-		e.Accepted++
-		if e.Next >= 0 { // otherwise it is damaged, which is not to be hidden
-			e.Next += min(s.skip, math.MaxInt64-e.Next)
+	for _, kv := range answers[0].GetResponseRange().Kvs {
+		e.naming = string(kv.Value)
+		if err := decode(s.clusterKey(), kv.Value, &e.cluster, &e.cluster.Version); err != nil {
+			return e, err
 		}
-	default:
-		s.forget(tag)
-		return e, changed
 	}
+	if !s.agrees(h, e.cluster, sent) {
+		if err := s.settle(ctx, h, e.naming, e.cluster, sent); err != nil {
+			return e, err
+		}
+		return s.read(ctx, tag)
+	}
+	for _, kv := range answers[1].GetResponseRange().Kvs {
+		e.revision, e.stored = kv.ModRevision, string(kv.Value)
+		if err := decode(s.key(tag), kv.Value, &e.record, &e.Version); err != nil {
+			return e, err
+		}
+	}
+	for _, kv := range answers[2].GetResponseRange().Kvs {
+		e.wishes = append(e.wishes, wish{string(kv.Key), string(kv.Value), kv.ModRevision})
+	}
+	e.include(e.cluster)
 	return e, nil
 }
 
-// sights returns the highest revision of each cluster that was seen until now.
-func (s *Store) sights() map[uint64]int64 {
+// commit stores a tag as it is after a change, if everything is stored as it was before; otherwise it
+// returns what is. The tag's value is compared together with its revision, because a cluster that
+// went back has the same revisions again.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry) (now entry, done bool,
+	err error,
+) {
+	key, sent := s.key(tag), s.sight()
+	after.Version, after.Updated = formatVersion, time.Now().Unix()
+	after.Cluster = after.cluster.Cluster
+	after.stored = encode(after.record)
+	same := append(after.same, s.unchanged(before.naming),
+		clientv3.Compare(clientv3.ModRevision(key), "=", before.revision))
+	if before.revision != 0 {
+		same = append(same, clientv3.Compare(clientv3.Value(key), "=", before.stored))
+	}
+	resp, err := s.client.Txn(ctx).If(same...).Then(
+		append(after.with, clientv3.OpPut(key, after.stored))...).Else(s.gets(tag)...).Commit()
+	if err != nil {
+		s.forget(tag) // the outcome is unknown
+		return before, false, s.explain(ctx, err)
+	}
+	if !resp.Succeeded {
+		now, err = s.seen(ctx, tag, resp.Header, resp.Responses, sent)
+		return now, false, err
+	}
+	if !s.agrees(resp.Header, before.cluster, sent) {
+		s.forget(tag)
+		now, err = s.read(ctx, tag)
+		return now, false, err
+	}
+	now = entry{
+		record: after.record, revision: resp.Header.Revision, stored: after.stored,
+		cluster: before.cluster, naming: before.naming,
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.highest)
-}
-
-// compare returns an error if a reply is not of the cluster where a tag is to be, or if that has
-// gone back below what was seen before the request was sent. Then every tag has to be accepted,
-// once, by somebody who advances it.
-func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint64]int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id, here := h.GetClusterId(), clusterOf(h)
-	if h.Revision < sent[id] { //mutant:segment-etcd-back
-		s.was, s.doubts = fmt.Sprintf("cluster %s at revision %d", here, sent[id]), map[string]int64{}
-		clear(s.known)
-		s.highest[id] = h.Revision
-	}
-	s.highest[id] = max(s.highest[id], h.Revision)
-	if e.Cluster != here { //mutant:segment-etcd-cluster
-		return &segment.StoreChangedError{Tag: tag, Was: "cluster " + e.Cluster, Here: "cluster " + here}
-	}
-	if s.doubts == nil {
-		return nil
-	}
-	accepted, doubted := s.doubts[tag]
-	if !doubted {
-		s.doubts[tag], accepted = e.Accepted, e.Accepted
-	}
-	if e.Accepted <= accepted {
-		return &segment.StoreChangedError{Tag: tag, Was: s.was, Here: "cluster " + here +
-			" at revision " + strconv.FormatInt(h.Revision, 10)}
-	}
-	return nil
+	s.known[tag] = now
+	return now, true, nil
 }

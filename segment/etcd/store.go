@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord/driver"
@@ -37,7 +34,7 @@ type Options struct {
 }
 
 // Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with
-// segment.Open. It implements segment.Creator.
+// segment.Open. It implements segment.Creator and segment.Advancer.
 type Store struct {
 	client    *clientv3.Client
 	prefix    string
@@ -47,27 +44,21 @@ type Store struct {
 	finish    context.CancelFunc
 	free      func() error // frees what was made here
 	reconnect etcdclient.Reconnect
+	once      sync.Once
+	closed    error
 
-	mu      sync.Mutex
-	highest map[uint64]int64 // the highest revision seen, by cluster
-	known   map[string]entry // what is stored of a tag, as last seen
-	// since the cluster went back: what was Accepted of a tag then; nil: it did not
-	doubts map[string]int64
-	was    string // what it was before that
-	once   sync.Once
-	closed error
-}
-
-// entry is a tag as it is stored.
-type entry struct {
-	record
-	revision int64  // that changed it last
-	stored   string // the value
+	mu     sync.Mutex
+	last   sight            // the newest answer
+	known  map[string]entry // tags as this store has stored them last
+	used   map[string]int64 // the number above the last one that was handed out, by tag
+	leased clientv3.LeaseID // for wishes
+	since  time.Time        // when that was granted
 }
 
 var (
-	_ segment.Store   = (*Store)(nil)
-	_ segment.Creator = (*Store)(nil)
+	_ segment.Store    = (*Store)(nil)
+	_ segment.Creator  = (*Store)(nil)
+	_ segment.Advancer = (*Store)(nil)
 )
 
 // New returns a store in a namespace of the cluster that a client is connected to. It contacts
@@ -85,7 +76,7 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
-		highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil },
+		known: map[string]entry{}, used: map[string]int64{}, free: func() error { return nil },
 	}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
@@ -100,37 +91,56 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// Take implements [segment.Store]. It is one round trip if nobody else has taken a range since the
-// last one.
-func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
+// Take implements [segment.Store]. It is one round trip if no other program has changed the tag
+// since the last one.
+func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
-		return r, err
+		return segment.Range{}, err
 	}
-	err = s.change(ctx, tag, false, func(e *entry) error {
-		size := step
-		if size == 0 {
-			size = e.Step
-			if err := e.checkStep(tag, s.key(tag)); err != nil {
-				return err
-			}
+	var back error
+	r, err := s.change(ctx, tag, func(e *entry) error {
+		back = nil
+		err := cmp.Or(e.check(tag), e.checkNext(tag, s.key(tag)))
+		if step == 0 {
+			err = cmp.Or(err, e.checkStep(tag, s.key(tag)))
 		}
-		if err := e.checkNext(tag, s.key(tag)); err != nil {
+		if err != nil {
 			return err
 		}
 		if e.Next == math.MaxInt64 {
 			return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
 		}
-		r = segment.Range{First: e.Next, Last: e.Next + min(size, math.MaxInt64-e.Next) - 1}
-		e.Next = r.Last + 1
+		e.take = min(cmp.Or(step, e.Step), math.MaxInt64-e.Next)
+		used := max(e.Used, s.usedOf(tag))
+		if e.Next >= used { //mutant:segment-etcd-used
+			e.Next += e.take
+			return nil
+		}
+		back = &segment.WentBackError{
+			Tag: tag, Got: segment.Range{First: e.Next, Last: e.Next + e.take - 1}, Above: used - 1,
+		}
+		if e.Used == used {
+			return back
+		}
+		e.Used = used
+		e.take = 0
 		return nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, back); err != nil {
 		return segment.Range{}, err
 	}
 	return r, nil
 }
 
-// GiveBack implements [segment.Store].
+// usedOf returns the number above the last one of a tag that was handed out here.
+func (s *Store) usedOf(tag string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used[tag]
+}
+
+// GiveBack implements [segment.Store]. It compares the revision that the own take has left, so that
+// a repetition changes nothing.
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
@@ -140,34 +150,64 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		return false, err
 	}
 	defer end()
-	mine, taken := s.last(tag)
+	mine, taken := s.lastOf(tag)
 	if !taken || mine.Next != unused.Last+1 {
 		return false, nil
 	}
+	s.mu.Lock()
+	if s.used[tag] == mine.Next { // otherwise it was taken again
+		s.used[tag] = unused.First
+	}
+	s.mu.Unlock()
 	after := mine
 	after.Next = unused.First
-	// The revision of the own take is compared: when this is done, that is so no more.
-	_, done, err := s.commit(ctx, tag, mine, after, false)
+	_, done, err := s.commit(ctx, tag, mine, after)
 	return done, err
 }
 
-// Advance implements [segment.Store].
+// Advance implements [segment.Store]. In a cluster that programs refuse it has them use this tag.
 func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
-	if err := segment.CheckTag(tag); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), checkFirst("next", to)); err != nil {
 		return err
 	}
-	if to < 0 {
-		return fmt.Errorf("%w: the next number is %d; numbers from 0 on are allowed",
-			segment.ErrInvalidConfig, to)
-	}
-	return s.change(ctx, tag, true, func(e *entry) error {
-		if to < e.Next {
+	_, err := s.change(ctx, tag, func(e *entry) error {
+		if err := e.check(tag); err != nil && !errors.Is(err, segment.ErrStoreChanged) {
+			return err
+		}
+		if at := max(e.Next, e.Used); to < at {
 			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
-				segment.ErrInvalidConfig, tag, e.Next, to)
+				segment.ErrInvalidConfig, tag, at, to)
 		}
 		e.Next = to
+		e.Accepted = e.cluster.Stamp
 		return nil
 	})
+	return err
+}
+
+// AdvanceAll implements [segment.Advancer]. It is one write, however many tags there are: each is
+// raised when it is used next.
+func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
+	if by < 0 {
+		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only",
+			segment.ErrInvalidConfig, by)
+	}
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	for {
+		sent := s.sight()
+		e, err := s.read(ctx, "")
+		if err != nil {
+			return err
+		}
+		e.cluster.skip(by)
+		if done, err := s.replace(ctx, e.naming, e.cluster, sent); done || err != nil {
+			return err
+		}
+	}
 }
 
 // SetStep implements [segment.Creator].
@@ -175,102 +215,111 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
 		return err
 	}
-	return s.change(ctx, tag, false, func(e *entry) error {
+	_, err := s.change(ctx, tag, func(e *entry) error {
 		e.Step = step
-		return nil
+		return e.check(tag)
 	})
+	return err
 }
 
 // Create implements [segment.Creator].
 func (s *Store) Create(ctx context.Context, t segment.Tag) error {
-	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1),
+		checkFirst("first", t.Next)); err != nil {
 		return err
 	}
-	if t.Next < 0 {
-		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed",
-			segment.ErrInvalidConfig, t.Next)
-	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
-	resp, err := s.client.Get(ctx, s.key(t.Name))
-	if err != nil {
-		return s.explain(ctx, err)
-	}
-	exists := fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
-	if len(resp.Kvs) > 0 {
-		return exists
-	}
-	_, done, err := s.commit(ctx, t.Name, entry{},
-		entry{record: record{
-			Next: t.Next, Step: t.Step, Description: t.Description,
-			Cluster: clusterOf(resp.Header),
-		}}, false)
-	if err == nil && !done {
-		return exists
-	}
+	_, err := s.change(ctx, t.Name, func(e *entry) error {
+		if e.revision != 0 {
+			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
+		}
+		e.record = record{
+			Next: t.Next, Step: t.Step, Description: t.Description, Skipped: e.cluster.Skipped,
+			Accepted: e.cluster.Stamp,
+		}
+		if t.Since.IsZero() {
+			return nil
+		}
+		if e.cluster.SkippedAt >= t.Since.Unix() { //mutant:segment-etcd-since
+			e.Skipped = 0
+			e.include(e.cluster)
+		}
+		e.Accepted = 0
+		e.revision = 1 // for check
+		return e.check(t.Name)
+	})
 	return err
+}
+
+// checkFirst returns an error if a number cannot be the next or the first one of a tag.
+func checkFirst(what string, n int64) error {
+	if n < 0 {
+		return fmt.Errorf("%w: the %s number is %d; numbers from 0 on are allowed",
+			segment.ErrInvalidConfig, what, n)
+	}
+	return nil
 }
 
 // Tags implements [segment.Store].
 func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
+	all, err := s.tags(ctx, s.prefix+" ", s.allTags())
+	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// allTags has a read begin at the first character of a tag: other keys begin with one below.
+func (s *Store) allTags() clientv3.OpOption {
+	return clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))
+}
+
+// Tag implements [segment.Store].
+func (s *Store) Tag(ctx context.Context, tag string) (segment.Tag, error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return segment.Tag{}, err
+	}
+	all, err := s.tags(ctx, s.key(tag))
+	if err != nil {
+		return segment.Tag{}, err
+	}
+	if len(all) == 0 {
+		return segment.Tag{}, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+	}
+	return all[0], nil
+}
+
+// tags reads some tags, and changes nothing.
+func (s *Store) tags(ctx context.Context, key string, o ...clientv3.OpOption) ([]segment.Tag, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	// which leaves out lines
-	resp, err := s.client.Get(ctx, s.prefix+" ",
-		clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)))
+	resp, err := s.client.Txn(ctx).Then(
+		clientv3.OpGet(s.clusterKey()), clientv3.OpGet(key, o...)).Commit()
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
-	var all []segment.Tag
-	for _, kv := range resp.Kvs {
-		all = append(all, s.tag(kv))
+	var c cluster
+	for _, kv := range resp.Responses[0].GetResponseRange().Kvs {
+		if err := decode(s.clusterKey(), kv.Value, &c, &c.Version); err != nil {
+			return nil, err
+		}
 	}
-	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+	var all []segment.Tag
+	for _, kv := range resp.Responses[1].GetResponseRange().Kvs {
+		var r record
+		key := string(kv.Key)
+		t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
+		if t.Damage = decode(key, kv.Value, &r, &r.Version); t.Damage == nil {
+			r.include(c)
+			t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
+			t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
+		}
+		all = append(all, t)
+	}
 	return all, nil
 }
 
-// Tag implements [segment.Store].
-func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) {
-	if err := segment.CheckTag(tag); err != nil {
-		return t, err
-	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
-		return t, err
-	}
-	defer end()
-	resp, err := s.client.Get(ctx, s.key(tag))
-	switch {
-	case err != nil:
-		return t, s.explain(ctx, err)
-	case len(resp.Kvs) == 0:
-		return t, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
-	}
-	return s.tag(resp.Kvs[0]), nil
-}
-
-// tag is what is stored of a tag.
-func (s *Store) tag(kv *mvccpb.KeyValue) segment.Tag {
-	key := string(kv.Key)
-	t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
-	r, err := decode(key, kv.Value)
-	if t.Damage = err; err == nil {
-		t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
-		t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
-	}
-	return t
-}
-
 func (s *Store) key(tag string) string { return s.prefix + tag }
-
-// clusterOf is the ID of the cluster that has answered.
-func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
 // begin begins an operation: it returns a context that ends with the store as well, and what ends
 // the operation, or an error if the store is closed or ctx has ended.

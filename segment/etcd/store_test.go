@@ -99,8 +99,8 @@ func (s server) get(tag string) record {
 	if err != nil || len(resp.Kvs) != 1 {
 		s.Fatalf("%s: %v, %v", tag, resp, err)
 	}
-	r, err := decode(tag, resp.Kvs[0].Value)
-	if err != nil {
+	var r record
+	if err := decode(tag, resp.Kvs[0].Value, &r, &r.Version); err != nil {
 		s.Logf("%s: %v", tag, err) // it is damaged
 	}
 	return r
@@ -119,11 +119,22 @@ func (s server) set(tag string, change func(*record)) {
 	s.Helper()
 	r := s.get(tag)
 	change(&r)
-	value, err := r.encode(time.Now())
-	if err != nil {
+	s.put(tag, encode(r))
+}
+
+// change changes the cluster record.
+func (s server) change(key string, f func(*cluster)) {
+	s.Helper()
+	resp, err := s.hand.Get(s.within(), root+"orders/"+key)
+	if err != nil || len(resp.Kvs) != 1 {
+		s.Fatalf("%q: %v, %v", key, resp, err)
+	}
+	var c cluster
+	if err := decode(key, resp.Kvs[0].Value, &c, &c.Version); err != nil {
 		s.Fatal(err)
 	}
-	s.put(tag, value)
+	f(&c)
+	s.put(key, encode(c))
 }
 
 // TestSuite holds the store to its interface.
@@ -150,44 +161,184 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestOtherCluster: a tag that was made in another cluster is refused until somebody has advanced
-// it, and with the option its numbers are skipped.
+// moved makes the cluster record that of another cluster, as after restoring a snapshot of it.
+func (s server) moved() {
+	s.Helper()
+	s.change("\x00cluster", func(c *cluster) { c.Cluster = "elsewhere" })
+}
+
+// TestOtherCluster: another cluster than before is refused by all programs, those that start later
+// included, until all tags are advanced. An advanced tag can be used before.
 func TestOtherCluster(t *testing.T) {
 	s := start(t)
-	st := s.store(0)
+	st, other := s.store(0), s.store(0)
 	for _, tag := range []string{"a", "b"} {
 		s.create(st, tag)
-		s.set(tag, func(r *record) { r.Next, r.Cluster = 100, "elsewhere" })
+		s.wantTake(other, tag, 1)
 	}
-	s.wantChanged(st, "a")
+	s.moved()
+	for _, st := range []*Store{st, other, s.store(0)} {
+		s.wantChanged(st, "a")
+		s.wantChanged(st, "b")
+	}
+	made := segment.Tag{Name: "c", Next: 1, Step: 10, Since: time.Now()}
+	if err := st.Create(s.within(), made); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Errorf("a program creates a tag: %v", err)
+	}
 	if err := s.store(0).Advance(s.within(), "a", 500); err != nil {
 		t.Fatal(err)
 	}
 	s.wantTake(st, "a", 500)
-	s.wantTake(s.store(5000), "b", 5100)
-	s.wantTake(st, "b", 5110)
-}
-
-// TestWentBack: a cluster whose revision is below one that was seen is refused, until a tag is
-// advanced, by somebody else as well.
-func TestWentBack(t *testing.T) {
-	s := start(t)
-	st, other := s.store(0), s.store(0)
-	s.create(st, "a")
-	s.wantTake(st, "a", 1)
-	s.wantTake(other, "a", 11)
-	st.mu.Lock()
-	for id := range st.highest {
-		st.highest[id] += 1000 // as if it had seen later ones
-	}
-	st.mu.Unlock()
-	for range 3 {
-		s.wantChanged(st, "a")
-	}
-	if err := other.Advance(s.within(), "a", 900); err != nil {
+	s.wantChanged(other, "b")
+	if err := s.store(0).AdvanceAll(s.within(), 1000); err != nil {
 		t.Fatal(err)
 	}
-	s.wantTake(st, "a", 900)
+	s.wantTake(st, "a", 1510)
+	s.wantTake(other, "b", 1011)
+	s.wantTake(st, "b", 1021)
+}
+
+// TestOtherCluster_Skip: one program skips numbers of all tags, for all programs, once.
+func TestOtherCluster_Skip(t *testing.T) {
+	s := start(t)
+	st, skips := s.store(0), s.store(5000)
+	for _, tag := range []string{"a", "b", "c"} {
+		s.create(st, tag)
+	}
+	s.set("c", func(r *record) { r.Next = 1<<63 - 100 })
+	s.moved()
+	s.wantChanged(st, "a")
+	s.wantTake(skips, "a", 5001)
+	s.wantTake(st, "a", 5011)
+	s.wantTake(st, "b", 5001)
+	s.wantTake(s.store(5000), "b", 5011)
+	if all, err := st.Tags(s.within()); err != nil || len(all) != 3 || all[2].Next != 1<<63-1 {
+		t.Errorf("Tags: %v, %v", all, err)
+	}
+	if _, err := st.Take(s.within(), "c", 1); !errors.Is(err, segment.ErrExhausted) {
+		t.Errorf("Take of a tag whose numbers were skipped: %v", err)
+	}
+}
+
+// TestCreate_Since: a tag that a program creates because a failover has lost it begins above the
+// skipped numbers, and one that cannot have been lost does not.
+func TestCreate_Since(t *testing.T) {
+	s := start(t)
+	st := s.store(5000)
+	s.create(st, "a")
+	s.moved()
+	s.wantTake(st, "a", 5001)
+	now := time.Now()
+	for tag, c := range map[string]struct {
+		since time.Time
+		first int64
+	}{
+		"a.2026-11": {now.Add(-time.Hour), 5001}, "a.2026-12": {now.Add(time.Hour), 1}, "b": {first: 1},
+	} {
+		made := segment.Tag{Name: tag, Next: 1, Step: 10, Since: c.since}
+		if err := st.Create(s.within(), made); err != nil {
+			t.Fatal(err)
+		}
+		s.wantTake(s.store(0), tag, c.first)
+	}
+}
+
+// TestFormerFormat: a namespace without a cluster record gets one from its tags.
+func TestFormerFormat(t *testing.T) {
+	s := start(t)
+	st := s.store(0)
+	s.create(st, "a")
+	s.wantTake(st, "a", 1)
+	remove := func() {
+		if _, err := s.hand.Delete(s.within(), root+"orders/\x00cluster"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	s.wantTake(s.store(0), "a", 11)
+	s.set("a", func(r *record) { r.Cluster = "elsewhere" })
+	remove()
+	s.wantChanged(s.store(0), "a")
+	remove()
+	s.wantTake(s.store(5000), "a", 5021)
+}
+
+// TestWentBack: a cluster whose revision is below one that was seen is refused by all programs,
+// until all tags are advanced, and then by none that saw the same.
+func TestWentBack(t *testing.T) {
+	s := start(t)
+	st, same, other := s.store(0), s.store(0), s.store(0)
+	s.create(st, "a")
+	s.wantTake(st, "a", 1)
+	s.wantTake(same, "a", 11)
+	s.wantTake(other, "a", 21)
+	for _, st := range []*Store{st, same} {
+		st.mu.Lock()
+		st.last.revision += 1000 // as if it had seen later ones
+		st.mu.Unlock()
+	}
+	for _, st := range []*Store{st, other, same, st} {
+		s.wantChanged(st, "a")
+	}
+	if err := other.AdvanceAll(s.within(), 900); err != nil {
+		t.Fatal(err)
+	}
+	s.wantTake(st, "a", 931)
+	s.wantTake(same, "a", 941)
+}
+
+// TestWentBack_Record: a cluster that has an older record than this program saw is refused.
+func TestWentBack_Record(t *testing.T) {
+	s := start(t)
+	st := s.store(0)
+	s.create(st, "a")
+	s.wantTake(st, "a", 1)
+	s.change("\x00cluster", func(c *cluster) { c.Stamp-- })
+	s.wantChanged(st, "a")
+	s.wantChanged(s.store(0), "a")
+}
+
+// TestTakeWentBack: a tag that went back between the numbers of two programs is refused by both,
+// until it is advanced above all; other tags can be used.
+func TestTakeWentBack(t *testing.T) {
+	s := start(t)
+	low, high := s.store(0), s.store(0)
+	s.create(low, "a")
+	s.create(low, "b")
+	s.wantTake(low, "a", 1)
+	s.wantTake(high, "a", 11)
+	s.wantTake(high, "a", 21)
+	s.set("a", func(r *record) { r.Next = 15 })
+	for _, st := range []*Store{high, low, s.store(5000)} {
+		_, err := st.Take(s.within(), "a", 10)
+		if back, ok := errors.AsType[*segment.WentBackError](err); !ok || back.Above != 30 ||
+			back.Got != (segment.Range{First: 15, Last: 24}) {
+			safetytest.Unless(t, err).Errorf("Take of a tag that went back: %v", err)
+		}
+	}
+	s.wantTake(low, "b", 1)
+	if err := low.Advance(s.within(), "a", 30); !errors.Is(err, segment.ErrInvalidConfig) {
+		t.Errorf("Advance to a number in use: %v", err)
+	}
+	if err := low.Advance(s.within(), "a", 31); err != nil {
+		t.Error(err)
+	}
+	s.wantTake(low, "a", 31)
+	s.wantTake(high, "a", 41)
+}
+
+// TestTakeWentBack_GivenBack: numbers that were given back are no sign of that.
+func TestTakeWentBack_GivenBack(t *testing.T) {
+	s := start(t)
+	st := s.store(0)
+	s.create(st, "a")
+	s.wantTake(st, "a", 1)
+	if done, err := st.GiveBack(s.within(), "a", segment.Range{First: 5, Last: 10}); !done ||
+		err != nil {
+		t.Fatal(done, err)
+	}
+	s.wantTake(s.store(0), "a", 5)
+	s.wantTake(st, "a", 15)
 }
 
 // TestDamaged: a tag whose key somebody has damaged says so, and the others can be used.
@@ -201,7 +352,8 @@ func TestDamaged(t *testing.T) {
 		Read:       func(tag string) int64 { return s.get(tag).Next },
 	})
 	// What is skipped after a failover does not hide what is wrong.
-	s.set("negative", func(r *record) { r.Next, r.Cluster = -5, "elsewhere" })
+	s.set("negative", func(r *record) { r.Next = -5 })
+	s.moved()
 	_, err := s.store(5000).Take(s.within(), "negative", 10)
 	where := "next in key " + root + "orders/negative"
 	damage := segment.CheckNext("negative", where, -5, 1<<63-1)
