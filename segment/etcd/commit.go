@@ -20,6 +20,7 @@ type entry struct {
 
 	cluster cluster
 	naming  string         // the value of the cluster record
+	crowded bool           // other programs made wishes for it
 	wishes  []wish         // the oldest first
 	take    int64          // how many numbers a change takes from Next on
 	with    []clientv3.Op  // what a change does together with storing the tag
@@ -62,8 +63,14 @@ func (s *Store) change(ctx context.Context, tag string, f func(e *entry) error,
 	}
 	own := ""
 	defer func() { s.withdraw(ctx, own) }()
-	for conflicts := 0; err == nil; conflicts++ {
+	conflicts := 0
+	if e.crowded {
+		conflicts = patience
+	}
+	for ; err == nil; conflicts++ {
 		if r, granted := e.granted(own); granted && s.handOut(tag, r) {
+			e.crowded = true
+			s.remember(tag, e)
 			return r, nil
 		}
 		after, done := e, false
@@ -109,6 +116,14 @@ func (s *Store) lastOf(tag string) (entry, bool) {
 	defer s.mu.Unlock()
 	e, ok := s.known[tag]
 	return e, ok
+}
+
+// remember notes a tag as it was seen.
+func (s *Store) remember(tag string, e entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.wishes = nil
+	s.known[tag] = e
 }
 
 // forget has a tag read again.
@@ -193,8 +208,9 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry) (no
 	if before.revision != 0 {
 		same = append(same, clientv3.Compare(clientv3.Value(key), "=", before.stored))
 	}
-	resp, err := s.client.Txn(ctx).If(same...).Then(
-		append(after.with, clientv3.OpPut(key, after.stored))...).Else(s.gets(tag)...).Commit()
+	then := append(after.with, clientv3.OpPut(key, after.stored),
+		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	resp, err := s.client.Txn(ctx).If(same...).Then(then...).Else(s.gets(tag)...).Commit()
 	if err != nil {
 		s.forget(tag) // the outcome is unknown
 		return before, false, s.explain(ctx, err)
@@ -211,9 +227,8 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry) (no
 	now = entry{
 		record: after.record, revision: resp.Header.Revision, stored: after.stored,
 		cluster: before.cluster, naming: before.naming,
+		crowded: resp.Responses[len(then)-1].GetResponseRange().Count > 0,
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[tag] = now
+	s.remember(tag, now)
 	return now, true, nil
 }

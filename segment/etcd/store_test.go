@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,13 @@ import (
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if url, ok := os.LookupEnv(takerEnv); ok {
+		fmt.Fprintln(os.Stderr, take(url))
+		os.Exit(1)
+	}
+	leaktest.Main(m)
+}
 
 // server is an etcd in a test, and a client with which somebody changes keys by hand.
 type server struct {

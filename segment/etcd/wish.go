@@ -31,7 +31,7 @@ const (
 	// wishTime is how long the wish of a process that has ended stays at most. Rounded up to seconds.
 	wishTime = 4 * time.Second
 	// withdrawTime bounds the removal of a wish after its call has ended.
-	withdrawTime = 250 * time.Millisecond
+	withdrawTime = 500 * time.Millisecond
 )
 
 // wishesOf begins the keys of the wishes for a tag. No tag begins with its first character.

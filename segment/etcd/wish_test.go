@@ -1,0 +1,210 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// wishes returns how many wishes are stored.
+func (s server) wishes() int64 {
+	s.Helper()
+	resp, err := s.hand.Get(s.within(), root+"orders/\x00wish", clientv3.WithPrefix(),
+		clientv3.WithCountOnly())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return resp.Count
+}
+
+// TestTake_Many: of many takers of one tag behind a slow network, each gets its range within the
+// time that a refill has.
+func TestTake_Many(t *testing.T) {
+	t.Parallel()
+	const takers, each, delay = 64, 10, 10 * time.Millisecond
+	s := start(t)
+	s.create(s.store(0), "a")
+	proxy := proxytest.Start(t, s.Endpoint)
+	var mu sync.Mutex
+	var longest time.Duration
+	firsts := map[int64]bool{}
+	var running sync.WaitGroup
+	proxy.Delay(delay)
+	var requests atomic.Int64
+	count := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
+		c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
+		requests.Add(1)
+		return invoke(ctx, method, req, reply, c, opts...)
+	})
+	began := time.Now()
+	for range takers {
+		st, err := New(etcdtest.Connect(t, []string{proxy.Addr}, count), "orders", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		running.Go(func() {
+			for range each {
+				ctx, cancel := context.WithTimeout(context.Background(), segment.DefaultRefillTimeout)
+				asked := time.Now()
+				r, err := st.Take(ctx, "a", 10)
+				cancel()
+				mu.Lock()
+				if longest = max(longest, time.Since(asked)); err != nil {
+					t.Error(err)
+				} else if firsts[r.First] {
+					safetytest.Of(t).Errorf("%d was handed out twice", r.First)
+				}
+				firsts[r.First] = true
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	t.Logf("%d takes with %d requests took %v, and the longest %v", takers*each, requests.Load(), time.Since(began), longest)
+	s.wantTake(s.store(0), "a", 1+10*takers*each)
+	streamtest.Eventually(t, "no wish is left", func() bool { return s.wishes() == 0 })
+}
+
+// TestWish_Dead: wishes of processes that have ended hold up no call, and vanish.
+func TestWish_Dead(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.create(s.store(0), "a")
+	for range 5 {
+		if _, _, err := s.store(0).wish(s.within(), "a", 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := s.store(0).Tags(s.within()); err != nil || len(all) != 1 {
+		t.Errorf("Tags: %v, %v", all, err)
+	}
+	for i := range int64(10) {
+		ctx, cancel := context.WithTimeout(t.Context(), segment.DefaultRefillTimeout)
+		r, err := s.store(0).Take(ctx, "a", 10)
+		cancel()
+		if first := 1 + 10*i; err != nil || r.First < first || r.First > first+50 {
+			safetytest.Unless(t, err).Errorf("Take: %v, %v; want it from %d on", r, err, first)
+		}
+	}
+	streamtest.Eventually(t, "no wish is left", func() bool { return s.wishes() == 0 })
+}
+
+// takerEnv has a process take numbers at a URL, one by one, and print each.
+const takerEnv = "UNALIKE_TEST_TAKER"
+
+func take(url string) error {
+	ctx := context.Background()
+	st, err := segment.Open(ctx, url, segment.OpenOptions{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	q, err := segment.New(ctx, st, "a", segment.Config{MaxStep: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	for {
+		if n, err := q.Next(); err == nil {
+			fmt.Println(n)
+		}
+	}
+}
+
+// takers are processes that take numbers of a tag.
+type takers struct {
+	server
+	mu    sync.Mutex
+	count []int
+	seen  map[string]bool
+}
+
+// start adds some of them, and returns what kills them.
+func (k *takers) start(n int) (kill func()) {
+	var all []*drivertest.Child
+	for range n {
+		c := drivertest.StartChild(k, takerEnv+"=etcd://"+k.Endpoint+"/orders")
+		all = append(all, c)
+		k.mu.Lock()
+		i := len(k.count)
+		k.count = append(k.count, 0)
+		k.mu.Unlock()
+		go func() {
+			for c.Lines.Scan() {
+				k.mu.Lock()
+				if number := c.Lines.Text(); k.seen[number] {
+					safetytest.Of(k).Errorf("%s was handed out twice", number)
+				} else {
+					k.seen[number] = true
+				}
+				k.count[i]++
+				k.mu.Unlock()
+			}
+		}()
+	}
+	return func() {
+		for _, c := range all {
+			c.Kill()
+		}
+	}
+}
+
+// wait returns once each of the last n has some numbers more.
+func (k *takers) wait(n int) {
+	k.Helper()
+	k.mu.Lock()
+	before := slices.Clone(k.count)
+	k.mu.Unlock()
+	began := time.Now()
+	streamtest.Eventually(k, "each process has numbers again", func() bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for i := len(before) - n; i < len(before); i++ {
+			if k.count[i] < before[i]+3 {
+				return false
+			}
+		}
+		return true
+	})
+	k.Logf("took %v", time.Since(began))
+	if took := time.Since(began); took > 5*time.Second {
+		k.Errorf("it took %v until each of %d processes had numbers again", took, n)
+	}
+}
+
+// TestTake_KilledAndAway: processes that are killed together, and a server that is away, hold up
+// nothing afterwards.
+func TestTake_KilledAndAway(t *testing.T) {
+	fulltest.Long(t, "the server is away for 4 s, and processes are started twice")
+	t.Parallel()
+	const processes = 6
+	s := start(t)
+	s.create(s.store(0), "a")
+	k := &takers{server: s, seen: map[string]bool{}}
+	kill := k.start(processes)
+	k.wait(processes)
+	kill()
+	k.start(processes)
+	k.wait(processes)
+	s.Kill()
+	time.Sleep(4 * time.Second) // the outage, which is longer than a refill may take
+	s.Restart(t)
+	k.wait(processes)
+}
