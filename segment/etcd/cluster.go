@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -33,78 +34,53 @@ func (s *Store) agrees(h *pb.ResponseHeader, c cluster, sent sight) bool {
 		(c.Cluster != sent.Cluster || h.Revision < sent.revision) { //mutant:segment-etcd-back
 		return false
 	}
-	s.learn(h, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Stamp > s.last.Stamp {
+		s.last = sight{cluster: c}
+	}
+	if c.Stamp == s.last.Stamp {
+		s.last.revision = max(s.last.revision, h.Revision)
+	}
 	return c.Refused == "" || s.skip == 0
 }
 
-// learn notes an answer of a cluster.
-func (s *Store) learn(h *pb.ResponseHeader, c cluster) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case c.Stamp > s.last.Stamp:
-		s.last = sight{c, h.Revision}
-	case c.Stamp == s.last.Stamp:
-		s.last.revision = max(s.last.revision, h.Revision)
-	}
-}
+// clusterOf returns the ID of the cluster that has answered.
+func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
 // settle makes the cluster record name the cluster that has answered, for all programs: each of
 // them refuses it, or each tag skips numbers. If another program is faster, nothing is stored.
-func (s *Store) settle(ctx context.Context, h *pb.ResponseHeader, stored string, c cluster,
-	sent sight,
-) error {
-	here := clusterOf(h)
-	if stored == "" && sent.Stamp == 0 {
-		first, err := s.first(ctx, here)
-		if err != nil {
-			return err
-		}
-		c = first
-	}
+func (s *Store) settle(ctx context.Context, here, stored string, c cluster, sent sight) error {
 	was := "cluster " + c.Cluster
 	if sent.Stamp > 0 {
 		was = fmt.Sprintf("cluster %s at revision %d", sent.Cluster, sent.revision)
+	} else if stored == "" { // the tags name the cluster in which each was written
+		resp, err := s.client.Get(ctx, s.prefix+" ", s.allTags())
+		if err != nil {
+			return s.explain(ctx, err)
+		}
+		was = ""
+		for i := range resp.Kvs {
+			var r record
+			if _, err := decode(resp.Kvs[i:], &r, &r.Version); err == nil && r.Cluster != here {
+				was = "cluster " + r.Cluster
+			}
+			c.Skipped = max(c.Skipped, r.Skipped)
+			c.Stamp = max(c.Stamp, r.Accepted)
+		}
 	}
-	changed := stored != "" || sent.Stamp > 0 || c.Cluster != here
 	c.Cluster = here
 	c.Skipped = max(c.Skipped, sent.Skipped)
-	if changed && s.skip > 0 {
+	if was != "" && s.skip > 0 {
 		c.skip(s.skip)
-	} else if changed {
+	} else {
 		c.Refused = cmp.Or(c.Refused, was)
 	}
 	done, err := s.replace(ctx, stored, c, sent)
-	if done && c.Refused != "" {
-		s.log.Warn("etcd cluster changed: refusing it until all tags are advanced", "was", was,
-			"cluster", here, "revision", h.Revision)
-	} else if done && changed {
-		s.log.Warn("etcd cluster changed: skipping numbers of all tags", "was", was, "cluster", here,
-			"revision", h.Revision, "skipped", s.skip)
+	if done && was != "" {
+		s.log.Warn("etcd cluster changed", "was", was, "is", here, "skipped", s.skip)
 	}
 	return err
-}
-
-// first returns the cluster record of a namespace that has none, from its tags: they name the
-// cluster in which each was written.
-func (s *Store) first(ctx context.Context, here string) (cluster, error) {
-	c := cluster{Cluster: here}
-	resp, err := s.client.Get(ctx, s.prefix+" ", s.allTags())
-	if err != nil {
-		return c, s.explain(ctx, err)
-	}
-	for _, kv := range resp.Kvs {
-		var r record
-		if decode("", kv.Value, &r, &r.Version) != nil {
-			continue // its user hears of it
-		}
-		c.Skipped = max(c.Skipped, r.Skipped)
-		c.Stamp = max(c.Stamp, r.Accepted)
-		if r.Cluster != here {
-			c.Cluster = r.Cluster
-		}
-	}
-	return c, nil
 }
 
 // replace stores the cluster record unless another program has changed it since it was read. The
@@ -112,24 +88,21 @@ func (s *Store) first(ctx context.Context, here string) (cluster, error) {
 func (s *Store) replace(ctx context.Context, stored string, c cluster, sent sight) (bool, error) {
 	c.Version = formatVersion
 	c.Stamp = max(c.Stamp, sent.Stamp) + 1
-	resp, err := s.client.Txn(ctx).If(s.unchanged(stored)).Then(
+	resp, err := s.client.Txn(ctx).If(unchanged(s.clusterKey(), stored)).Then(
 		clientv3.OpPut(s.clusterKey(), encode(c))).Commit()
 	if err != nil {
 		return false, s.explain(ctx, err)
 	}
-	if resp.Succeeded {
-		s.learn(resp.Header, c)
-	}
 	return resp.Succeeded, nil
 }
 
-// unchanged compares the cluster record with the text that was read. Its stamp makes each text
-// unique.
-func (s *Store) unchanged(stored string) clientv3.Cmp {
+// unchanged compares a key with the value that was read; empty: there was no key. Values are unique,
+// also in a cluster that went back, where revisions are not.
+func unchanged(key, stored string) clientv3.Cmp {
 	if stored == "" {
-		return clientv3.Compare(clientv3.CreateRevision(s.clusterKey()), "=", 0)
+		return clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 	}
-	return clientv3.Compare(clientv3.Value(s.clusterKey()), "=", stored)
+	return clientv3.Compare(clientv3.Value(key), "=", stored) //mutant:segment-etcd-compare
 }
 
 // clusterKey is the key of the cluster record. No tag begins with its first character.

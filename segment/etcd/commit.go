@@ -15,21 +15,17 @@ import (
 // entry is a tag, with the other keys that were read in the same transaction.
 type entry struct {
 	record
-	revision int64  // of the last change; 0: there is no such tag
-	stored   string // the value
-
+	stored  string // the value; empty: there is no such tag
 	cluster cluster
-	naming  string         // the value of the cluster record
-	crowded bool           // other programs made wishes for it
-	wishes  []wish         // the oldest first
-	take    int64          // how many numbers a change takes from Next on
-	with    []clientv3.Op  // what a change does together with storing the tag
-	same    []clientv3.Cmp // the condition for that
+	naming  string // the value of the cluster record
+	wishes  []wish // the oldest first
+	take    int64  // how many numbers a change takes from Next on
+	crowded bool   // there were wishes after the last change
 }
 
 // check returns an error unless there is such a tag, and it may be used in this cluster.
 func (e *entry) check(tag string) error {
-	if e.revision == 0 {
+	if e.stored == "" {
 		return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
 	}
 	if e.cluster.Refused != "" && e.Accepted != e.cluster.Stamp {
@@ -51,55 +47,52 @@ const (
 // change stores a tag as f changes it, and repeats that while other programs are faster. It returns
 // the range that f takes, or that another program took for this call.
 func (s *Store) change(ctx context.Context, tag string, f func(e *entry) error,
-) (segment.Range, error) {
+) (r segment.Range, err error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
-		return segment.Range{}, err
+		return r, err
 	}
 	defer end()
-	e, old := s.lastOf(tag)
+	e, old := s.seenLast(tag)
 	if !old {
 		e, err = s.read(ctx, tag)
 	}
-	own := ""
-	defer func() { s.withdraw(ctx, own) }()
 	conflicts := 0
 	if e.crowded {
 		conflicts = patience
 	}
-	for ; err == nil; conflicts++ {
-		if r, granted := e.granted(own); granted && s.handOut(tag, r) {
-			e.crowded = true
-			s.remember(tag, e)
+	var own wish
+	defer func() { s.withdraw(ctx, own) }()
+	for done := false; err == nil; conflicts++ {
+		if r, granted := e.granted(own); granted && s.handOut(tag, e, r) {
 			return r, nil
 		}
-		after, done := e, false
+		after := e
 		err = f(&after)
 		if err != nil && old { // other programs may have changed it since
 			old = false
 			e, err = s.read(ctx, tag)
 			continue
 		}
-		if err != nil {
-			break
-		}
 		old = false
-		if conflicts == patience && after.take > 0 {
+		if err == nil && conflicts == patience && after.take > 0 {
 			own, e, err = s.wish(ctx, tag, after.take)
 			continue
+		}
+		if err != nil {
+			return r, err
 		}
 		if conflicts > patience+1 {
 			pause(ctx, conflicts)
 		}
 		r := segment.Range{First: e.Next, Last: e.Next + after.take - 1}
-		after.serve(own)
-		if e, done, err = s.commit(ctx, tag, e, after); done {
-			own = ""
-			s.handOut(tag, r)
+		if e, done, err = s.commit(ctx, tag, e, after, own); done {
+			own = wish{}
+			s.handOut(tag, e, r)
 			return r, nil
 		}
 	}
-	return segment.Range{}, err
+	return r, err
 }
 
 // pause waits for a random time.
@@ -110,34 +103,20 @@ func pause(ctx context.Context, conflicts int) {
 	<-ctx.Done()
 }
 
-// lastOf returns a tag as it was seen last.
-func (s *Store) lastOf(tag string) (entry, bool) {
+// seenLast returns a tag as this store has left it.
+func (s *Store) seenLast(tag string) (entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.known[tag]
 	return e, ok
 }
 
-// remember notes a tag as it was seen.
-func (s *Store) remember(tag string, e entry) {
+// handOut notes how a tag is left, and a range that is handed out. It reports whether that is above
+// every other one.
+func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.wishes = nil
 	s.known[tag] = e
-}
-
-// forget has a tag read again.
-func (s *Store) forget(tag string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.known, tag)
-}
-
-// handOut notes that a range of a tag is handed out, and reports whether it is above every other
-// one that was.
-func (s *Store) handOut(tag string, r segment.Range) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if r.First < s.used[tag] {
 		return false
 	}
@@ -154,7 +133,7 @@ func (s *Store) gets(tag string) []clientv3.Op {
 	}
 }
 
-// read reads a tag, after doing some operations in the same transaction.
+// read reads a tag, after other operations of the same transaction.
 func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (entry, error) {
 	sent := s.sight()
 	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag)...)...).Commit()
@@ -164,71 +143,54 @@ func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (en
 	return s.seen(ctx, tag, resp.Header, resp.Responses[len(before):], sent)
 }
 
-// seen returns the entry in an answer, or after the cluster record was settled, what is stored then.
+// seen returns the entry in an answer, or after settling the cluster record, the entry then.
 func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 	answers []*pb.ResponseOp, sent sight,
 ) (e entry, err error) {
-	for _, kv := range answers[0].GetResponseRange().Kvs {
-		e.naming = string(kv.Value)
-		if err := decode(s.clusterKey(), kv.Value, &e.cluster, &e.cluster.Version); err != nil {
-			return e, err
-		}
+	e.naming, err = decode(answers[0].GetResponseRange().Kvs, &e.cluster, &e.cluster.Version)
+	if err != nil {
+		return e, err
 	}
 	if !s.agrees(h, e.cluster, sent) {
-		if err := s.settle(ctx, h, e.naming, e.cluster, sent); err != nil {
+		if err := s.settle(ctx, clusterOf(h), e.naming, e.cluster, sent); err != nil {
 			return e, err
 		}
 		return s.read(ctx, tag)
 	}
-	for _, kv := range answers[1].GetResponseRange().Kvs {
-		e.revision, e.stored = kv.ModRevision, string(kv.Value)
-		if err := decode(s.key(tag), kv.Value, &e.record, &e.Version); err != nil {
-			return e, err
-		}
-	}
 	for _, kv := range answers[2].GetResponseRange().Kvs {
-		e.wishes = append(e.wishes, wish{string(kv.Key), string(kv.Value), kv.ModRevision})
+		e.wishes = append(e.wishes, wish{key: string(kv.Key), text: string(kv.Value)})
 	}
+	e.stored, err = decode(answers[1].GetResponseRange().Kvs, &e.record, &e.Version)
 	e.include(e.cluster)
-	return e, nil
+	return e, err
 }
 
-// commit stores a tag as it is after a change, if everything is stored as it was before; otherwise it
-// returns what is. The tag's value is compared together with its revision, because a cluster that
-// went back has the same revisions again.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry) (now entry, done bool,
-	err error,
-) {
-	key, sent := s.key(tag), s.sight()
-	after.Version, after.Updated = formatVersion, time.Now().Unix()
+// commit stores a tag as it is after a change and serves wishes, if everything is stored as it was
+// before. It returns the entry then.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, own wish,
+) (e entry, done bool, err error) {
+	sent := s.sight()
+	same, with := after.serve(own)
+	after.Version = formatVersion
+	after.Updated = time.Now().Unix()
 	after.Cluster = after.cluster.Cluster
+	after.Write = rand.Uint64()
 	after.stored = encode(after.record)
-	same := append(after.same, s.unchanged(before.naming),
-		clientv3.Compare(clientv3.ModRevision(key), "=", before.revision))
-	if before.revision != 0 {
-		same = append(same, clientv3.Compare(clientv3.Value(key), "=", before.stored))
-	}
-	then := append(after.with, clientv3.OpPut(key, after.stored),
+	after.take = 0
+	with = append(with, clientv3.OpPut(s.key(tag), after.stored),
 		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithCountOnly()))
-	resp, err := s.client.Txn(ctx).If(same...).Then(then...).Else(s.gets(tag)...).Commit()
+	resp, err := s.client.Txn(ctx).If(append(same, unchanged(s.clusterKey(), before.naming),
+		unchanged(s.key(tag), before.stored))...).Then(with...).Else(s.gets(tag)...).Commit()
 	if err != nil {
-		s.forget(tag) // the outcome is unknown
-		return before, false, s.explain(ctx, err)
+		return before, false, s.explain(ctx, err) // the outcome is unknown
 	}
 	if !resp.Succeeded {
-		now, err = s.seen(ctx, tag, resp.Header, resp.Responses, sent)
-		return now, false, err
+		e, err = s.seen(ctx, tag, resp.Header, resp.Responses, sent)
+	} else if s.agrees(resp.Header, before.cluster, sent) {
+		after.crowded = resp.Responses[len(with)-1].GetResponseRange().Count > 0
+		return after, true, nil
+	} else {
+		e, err = s.read(ctx, tag)
 	}
-	if !s.agrees(resp.Header, before.cluster, sent) {
-		s.forget(tag)
-		now, err = s.read(ctx, tag)
-		return now, false, err
-	}
-	now = entry{
-		record: after.record, revision: resp.Header.Revision, stored: after.stored,
-		cluster: before.cluster, naming: before.naming,
-		crowded: resp.Responses[len(then)-1].GetResponseRange().Count > 0,
-	}
-	s.remember(tag, now)
-	return now, true, nil
+	return e, false, err
 }

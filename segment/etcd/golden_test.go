@@ -3,6 +3,8 @@ package etcd
 import (
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
 	"github.com/unalike-id/unalike/internal/goldentest"
 )
 
@@ -15,7 +17,8 @@ func TestGolden(t *testing.T) {
 	}
 	text := goldentest.Same(t, "tag.json", encode(want)+"\n")
 	var got record
-	if err := decode("key", []byte(text), &got, &got.Version); err != nil || got != want {
+	kvs := []*mvccpb.KeyValue{{Key: []byte("key"), Value: []byte(text)}}
+	if _, err := decode(kvs, &got, &got.Version); err != nil || got != want {
 		t.Errorf("it is read as %+v, %v; want %+v", got, err, want)
 	}
 }

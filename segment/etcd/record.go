@@ -1,13 +1,13 @@
 package etcd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/unalike-id/unalike/segment"
 )
@@ -26,9 +26,11 @@ type record struct {
 	Skipped int64 `json:"skipped,omitempty"`
 	// Accepted is the stamp of the refusal in spite of which an operator has advanced the tag.
 	Accepted int64 `json:"accepted,omitempty"`
-	// Used is a number that a program has handed out before it found Next at or below it. No range is
-	// taken until Next is above it.
+	// Used is above a number that a program has handed out before it found Next below it. No range is
+	// taken until Next is there again.
 	Used int64 `json:"used,omitempty"`
+	// Write is random, so that no two writes have the same value.
+	Write uint64 `json:"write,omitempty"`
 }
 
 // cluster is the value of the key that names the cluster of all tags of a namespace.
@@ -48,22 +50,33 @@ type cluster struct {
 // formatVersion is that of both.
 const formatVersion = 1
 
-// encode returns a value as JSON. The values here have no field that cannot be encoded.
-func encode(value any) string {
-	b, _ := json.Marshal(value)
+// encode returns a record as JSON. No record has a field that cannot be encoded.
+func encode(record any) string {
+	b, _ := json.Marshal(record)
 	return string(b)
 }
 
-// decode reads the value of a key, whose version is stored in it.
-func decode(key string, b []byte, value any, version *int) error {
-	if err := json.Unmarshal(b, value); err != nil {
-		return fmt.Errorf("%w: key %s is damaged: %w", segment.ErrDamaged, key, err)
+// decode reads a key, if there is one, and the version in its value.
+func decode(kvs []*mvccpb.KeyValue, record any, version *int) (stored string, err error) {
+	if len(kvs) == 0 {
+		return "", nil
+	}
+	key := kvs[0].Key
+	if err := json.Unmarshal(kvs[0].Value, record); err != nil {
+		return "", fmt.Errorf("%w: key %s is damaged: %w", segment.ErrDamaged, key, err)
 	}
 	if *version != formatVersion {
-		return fmt.Errorf("%w: key %s has version %d; this program reads version %d",
+		return "", fmt.Errorf("%w: key %s has version %d; this program reads version %d",
 			segment.ErrInvalidConfig, key, *version, formatVersion)
 	}
-	return nil
+	return string(kvs[0].Value), nil
+}
+
+// damage returns an error unless ranges can be taken of a tag, with the step of the taker if that is
+// not 0.
+func (r record) damage(tag, key string, step int64) error {
+	return cmp.Or(segment.CheckNext(tag, "next in key "+key, r.Next, math.MaxInt64),
+		segment.CheckStored(tag, "step in key "+key, cmp.Or(step, r.Step)))
 }
 
 // include adds the skipped numbers that the tag does not include. It leaves a damaged number alone.
@@ -81,17 +94,4 @@ func (c *cluster) skip(by int64) {
 		c.Skipped += min(by, math.MaxInt64-c.Skipped)
 		c.SkippedAt = time.Now().Unix()
 	}
-}
-
-// clusterOf returns the ID of the cluster that has answered.
-func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
-
-// checkNext returns an error unless ranges can be taken of a tag.
-func (r record) checkNext(tag, key string) error {
-	return segment.CheckNext(tag, "next in key "+key, r.Next, math.MaxInt64)
-}
-
-// checkStep returns an error unless ranges can be taken by who names no step.
-func (r record) checkStep(tag, key string) error {
-	return segment.CheckStored(tag, "step in key "+key, r.Step)
 }

@@ -41,18 +41,14 @@ type Store struct {
 	skip      int64
 	log       *slog.Logger
 	done      context.Context // ends with Close
-	finish    context.CancelFunc
-	free      func() error // frees what was made here
+	free      func() error    // frees what was made here
 	reconnect etcdclient.Reconnect
-	once      sync.Once
-	closed    error
+	closing   func() error
 
-	mu     sync.Mutex
-	last   sight            // the newest answer
-	known  map[string]entry // tags as this store has stored them last
-	used   map[string]int64 // the number above the last one that was handed out, by tag
-	leased clientv3.LeaseID // for wishes
-	since  time.Time        // when that was granted
+	mu    sync.Mutex
+	last  sight
+	known map[string]entry // tags as this store has left them
+	used  map[string]int64 // the number above the last one that was handed out, by tag
 }
 
 var (
@@ -78,69 +74,54 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 		client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
 		known: map[string]entry{}, used: map[string]int64{}, free: func() error { return nil },
 	}
-	s.done, s.finish = context.WithCancel(context.Background())
+	done, finish := context.WithCancel(context.Background())
+	s.done = done
+	s.closing = sync.OnceValue(func() error {
+		finish()
+		return s.free()
+	})
 	return s, nil
 }
 
 // Close implements [segment.Store].
-func (s *Store) Close() error {
-	s.once.Do(func() {
-		s.finish()
-		s.closed = s.free()
-	})
-	return s.closed
-}
+func (s *Store) Close() error { return s.closing() }
 
 // Take implements [segment.Store]. It is one round trip if no other program has changed the tag
 // since the last one.
-func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
-		return segment.Range{}, err
+		return r, err
 	}
-	var back error
-	r, err := s.change(ctx, tag, func(e *entry) error {
-		back = nil
-		err := cmp.Or(e.check(tag), e.checkNext(tag, s.key(tag)))
-		if step == 0 {
-			err = cmp.Or(err, e.checkStep(tag, s.key(tag)))
-		}
-		if err != nil {
-			return err
-		}
-		if e.Next == math.MaxInt64 {
-			return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
-		}
-		e.take = min(cmp.Or(step, e.Step), math.MaxInt64-e.Next)
-		used := max(e.Used, s.usedOf(tag))
-		if e.Next >= used { //mutant:segment-etcd-used
-			e.Next += e.take
+	for taken := false; !taken && err == nil; {
+		r, err = s.change(ctx, tag, func(e *entry) error {
+			if err := cmp.Or(e.check(tag), e.damage(tag, s.key(tag), step)); err != nil {
+				return err
+			}
+			s.mu.Lock()
+			used := max(e.Used, s.used[tag])
+			s.mu.Unlock()
+			e.take = min(cmp.Or(step, e.Step), math.MaxInt64-e.Next)
+			switch {
+			case e.take == 0:
+				return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
+			case e.Next >= used: //mutant:segment-etcd-used
+				taken = true
+				e.Next += e.take
+			case e.Used == used:
+				return &segment.WentBackError{
+					Tag: tag, Got: segment.Range{First: e.Next, Last: e.Next + e.take - 1}, Above: used - 1,
+				}
+			default: // every program refuses the tag from now on
+				taken, e.take, e.Used = false, 0, used
+			}
 			return nil
-		}
-		back = &segment.WentBackError{
-			Tag: tag, Got: segment.Range{First: e.Next, Last: e.Next + e.take - 1}, Above: used - 1,
-		}
-		if e.Used == used {
-			return back
-		}
-		e.Used = used
-		e.take = 0
-		return nil
-	})
-	if err = cmp.Or(err, back); err != nil {
-		return segment.Range{}, err
+		})
 	}
-	return r, nil
+	return r, err
 }
 
-// usedOf returns the number above the last one of a tag that was handed out here.
-func (s *Store) usedOf(tag string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used[tag]
-}
-
-// GiveBack implements [segment.Store]. It compares the revision that the own take has left, so that
-// a repetition changes nothing.
+// GiveBack implements [segment.Store]. It compares what the own take has left, so that a repetition
+// changes nothing.
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
@@ -150,37 +131,34 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		return false, err
 	}
 	defer end()
-	mine, taken := s.lastOf(tag)
+	mine, taken := s.seenLast(tag)
 	if !taken || mine.Next != unused.Last+1 {
 		return false, nil
 	}
 	s.mu.Lock()
-	if s.used[tag] == mine.Next { // otherwise it was taken again
+	if s.used[tag] == mine.Next {
 		s.used[tag] = unused.First
 	}
 	s.mu.Unlock()
 	after := mine
 	after.Next = unused.First
-	_, done, err := s.commit(ctx, tag, mine, after)
+	_, done, err := s.commit(ctx, tag, mine, after, wish{})
 	return done, err
 }
 
-// Advance implements [segment.Store]. In a cluster that programs refuse it has them use this tag.
+// Advance implements [segment.Store]. In a cluster that programs refuse, they use this tag then.
 func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
-	if err := cmp.Or(segment.CheckTag(tag), checkFirst("next", to)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), checkNumber("next number", to)); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, tag, func(e *entry) error {
-		if err := e.check(tag); err != nil && !errors.Is(err, segment.ErrStoreChanged) {
-			return err
-		}
+		e.Accepted = e.cluster.Stamp
 		if at := max(e.Next, e.Used); to < at {
-			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
-				segment.ErrInvalidConfig, tag, at, to)
+			return cmp.Or(e.check(tag), fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers "+
+				"go up only", segment.ErrInvalidConfig, tag, at, to))
 		}
 		e.Next = to
-		e.Accepted = e.cluster.Stamp
-		return nil
+		return e.check(tag)
 	})
 	return err
 }
@@ -188,26 +166,23 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 // AdvanceAll implements [segment.Advancer]. It is one write, however many tags there are: each is
 // raised when it is used next.
 func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
-	if by < 0 {
-		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only",
-			segment.ErrInvalidConfig, by)
+	if err := checkNumber("number to add", by); err != nil {
+		return err
 	}
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	for {
+	for done := false; !done && err == nil; {
+		var e entry
 		sent := s.sight()
-		e, err := s.read(ctx, "")
-		if err != nil {
-			return err
-		}
-		e.cluster.skip(by)
-		if done, err := s.replace(ctx, e.naming, e.cluster, sent); done || err != nil {
-			return err
+		if e, err = s.read(ctx, ""); err == nil {
+			e.cluster.skip(by)
+			done, err = s.replace(ctx, e.naming, e.cluster, sent)
 		}
 	}
+	return err
 }
 
 // SetStep implements [segment.Creator].
@@ -225,36 +200,31 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 // Create implements [segment.Creator].
 func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1),
-		checkFirst("first", t.Next)); err != nil {
+		checkNumber("first number", t.Next)); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, t.Name, func(e *entry) error {
-		if e.revision != 0 {
+		if e.stored != "" {
 			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
 		}
-		e.record = record{
-			Next: t.Next, Step: t.Step, Description: t.Description, Skipped: e.cluster.Skipped,
-			Accepted: e.cluster.Stamp,
-		}
+		e.record = record{Next: t.Next, Step: t.Step, Description: t.Description}
 		if t.Since.IsZero() {
-			return nil
-		}
-		if e.cluster.SkippedAt >= t.Since.Unix() { //mutant:segment-etcd-since
-			e.Skipped = 0
+			e.Accepted = e.cluster.Stamp
+		} else if e.cluster.SkippedAt >= t.Since.Unix() { //mutant:segment-etcd-since
 			e.include(e.cluster)
 		}
-		e.Accepted = 0
-		e.revision = 1 // for check
+		e.Skipped = e.cluster.Skipped
+		e.stored = "created"
 		return e.check(t.Name)
 	})
 	return err
 }
 
-// checkFirst returns an error if a number cannot be the next or the first one of a tag.
-func checkFirst(what string, n int64) error {
+// checkNumber returns an error if a number is below 0.
+func checkNumber(what string, n int64) error {
 	if n < 0 {
-		return fmt.Errorf("%w: the %s number is %d; numbers from 0 on are allowed",
-			segment.ErrInvalidConfig, what, n)
+		return fmt.Errorf("%w: the %s is %d; numbers from 0 on are allowed", segment.ErrInvalidConfig,
+			what, n)
 	}
 	return nil
 }
@@ -299,24 +269,20 @@ func (s *Store) tags(ctx context.Context, key string, o ...clientv3.OpOption) ([
 		return nil, s.explain(ctx, err)
 	}
 	var c cluster
-	for _, kv := range resp.Responses[0].GetResponseRange().Kvs {
-		if err := decode(s.clusterKey(), kv.Value, &c, &c.Version); err != nil {
-			return nil, err
-		}
-	}
+	_, err = decode(resp.Responses[0].GetResponseRange().Kvs, &c, &c.Version)
 	var all []segment.Tag
-	for _, kv := range resp.Responses[1].GetResponseRange().Kvs {
+	for kvs := resp.Responses[1].GetResponseRange().Kvs; len(kvs) > 0; kvs = kvs[1:] {
 		var r record
-		key := string(kv.Key)
+		key := string(kvs[0].Key)
 		t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
-		if t.Damage = decode(key, kv.Value, &r, &r.Version); t.Damage == nil {
+		if _, t.Damage = decode(kvs, &r, &r.Version); t.Damage == nil {
 			r.include(c)
 			t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
-			t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
+			t.Damage = r.damage(t.Name, key, 0)
 		}
 		all = append(all, t)
 	}
-	return all, nil
+	return all, err
 }
 
 func (s *Store) key(tag string) string { return s.prefix + tag }

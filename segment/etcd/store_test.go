@@ -108,7 +108,7 @@ func (s server) get(tag string) record {
 		s.Fatalf("%s: %v, %v", tag, resp, err)
 	}
 	var r record
-	if err := decode(tag, resp.Kvs[0].Value, &r, &r.Version); err != nil {
+	if _, err := decode(resp.Kvs, &r, &r.Version); err != nil {
 		s.Logf("%s: %v", tag, err) // it is damaged
 	}
 	return r
@@ -138,7 +138,7 @@ func (s server) change(key string, f func(*cluster)) {
 		s.Fatalf("%q: %v, %v", key, resp, err)
 	}
 	var c cluster
-	if err := decode(key, resp.Kvs[0].Value, &c, &c.Version); err != nil {
+	if _, err := decode(resp.Kvs, &c, &c.Version); err != nil {
 		s.Fatal(err)
 	}
 	f(&c)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,16 +19,16 @@ import (
 type wish struct {
 	key string
 	// text is how many numbers are wanted, or the first and the last one that were taken.
-	text     string
-	revision int64
+	text  string
+	lease clientv3.LeaseID // known for an own one
 }
 
 const (
 	// mostWishes is how many wishes one change serves. A transaction of etcd has at most 128
 	// operations.
 	mostWishes = 60
-	// wishTime is how long the wish of a process that has ended stays at most. Rounded up to seconds.
-	wishTime = 4 * time.Second
+	// wishTime is how many seconds the wish of a process that has ended stays.
+	wishTime = 4
 	// withdrawTime bounds the removal of a wish after its call has ended.
 	withdrawTime = 500 * time.Millisecond
 )
@@ -37,51 +36,31 @@ const (
 // wishesOf begins the keys of the wishes for a tag. No tag begins with its first character.
 func (s *Store) wishesOf(tag string) string { return s.prefix + "\x00wish\x00" + tag + "\x00" }
 
-// wish makes one, and returns its key and the tag as it is then.
-func (s *Store) wish(ctx context.Context, tag string, size int64) (string, entry, error) {
-	lease, err := s.lease(ctx)
+// wish makes one, and returns the tag as it is then.
+func (s *Store) wish(ctx context.Context, tag string, size int64) (w wish, e entry, err error) {
+	lease, err := s.client.Grant(ctx, wishTime)
 	if err != nil {
-		return "", entry{}, err
+		return w, e, s.explain(ctx, err)
 	}
-	key := s.wishesOf(tag) + rand.Text()
-	e, err := s.read(ctx, tag,
-		clientv3.OpPut(key, strconv.FormatInt(size, 10), clientv3.WithLease(lease)))
-	return key, e, err
-}
-
-// lease returns a lease that ends after at least half of wishTime.
-func (s *Store) lease(ctx context.Context) (clientv3.LeaseID, error) {
-	s.mu.Lock()
-	id, since := s.leased, s.since
-	s.mu.Unlock()
-	if time.Since(since) < wishTime/2 {
-		return id, nil
-	}
-	now := time.Now()
-	resp, err := s.client.Grant(ctx, int64(wishTime/time.Second))
-	if err != nil {
-		return 0, s.explain(ctx, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leased, s.since = resp.ID, now
-	return resp.ID, nil
+	w = wish{s.wishesOf(tag) + rand.Text(), fmt.Sprint(size), lease.ID}
+	e, err = s.read(ctx, tag, clientv3.OpPut(w.key, w.text, clientv3.WithLease(w.lease)))
+	return w, e, err
 }
 
 // withdraw removes a wish that no change has removed. It ends soon, also if ctx has ended.
-func (s *Store) withdraw(ctx context.Context, key string) {
-	if key == "" {
+func (s *Store) withdraw(ctx context.Context, w wish) {
+	if w.lease == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
-	_, _ = s.client.Delete(ctx, key) // its lease removes it otherwise
+	_, _ = s.client.Revoke(ctx, w.lease) // it ends by itself otherwise
 }
 
 // granted returns the range that another program took for a wish.
-func (e *entry) granted(key string) (r segment.Range, ok bool) {
+func (e *entry) granted(own wish) (r segment.Range, ok bool) {
 	for _, w := range e.wishes {
-		if w.key == key {
+		if w.key == own.key {
 			n, _ := fmt.Sscan(w.text, &r.First, &r.Last)
 			return r, n == 2
 		}
@@ -89,20 +68,23 @@ func (e *entry) granted(key string) (r segment.Range, ok bool) {
 	return r, false
 }
 
-// serve has a change take a range for each wish, and remove that of its own call.
-func (e *entry) serve(own string) {
-	if own != "" {
-		e.with = append(e.with, clientv3.OpDelete(own))
+// serve takes a range for each wish, if one is taken anyway, and returns what has to be compared and
+// done for that. The own wish is removed.
+func (e *entry) serve(own wish) (same []clientv3.Cmp, with []clientv3.Op) {
+	if own.key != "" {
+		with = append(with, clientv3.OpDelete(own.key))
 	}
 	for _, w := range e.wishes {
-		size, err := strconv.ParseInt(w.text, 10, 64)
-		if w.key == own || e.take == 0 || err != nil || segment.CheckStep(size, 1) != nil ||
-			size > math.MaxInt64-e.Next {
-			continue
+		var size, last int64
+		n, _ := fmt.Sscan(w.text, &size, &last)
+		if n == 1 && e.take > 0 && w.key != own.key && segment.CheckStep(size, 1) == nil &&
+			size <= math.MaxInt64-e.Next {
+			same = append(same, unchanged(w.key, w.text))
+			with = append(with, clientv3.OpPut(w.key, fmt.Sprint(e.Next, e.Next+size-1),
+				clientv3.WithIgnoreLease()))
+			e.Next += size
 		}
-		e.same = append(e.same, clientv3.Compare(clientv3.ModRevision(w.key), "=", w.revision))
-		e.with = append(e.with, clientv3.OpPut(w.key, fmt.Sprintf("%d %d", e.Next, e.Next+size-1),
-			clientv3.WithIgnoreLease()))
-		e.Next += size
 	}
+	e.wishes = nil
+	return same, with
 }
