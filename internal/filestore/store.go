@@ -176,9 +176,11 @@ func (s *Store) serveAll(batch []*op) {
 	err := s.use(ctx, batch[0].to, batch[0].foreign, func(d *State, save func() error) (err error) {
 		changed := false
 		for _, o := range batch {
-			if o.ctx.Err() == nil {
-				changed = o.run(d) || changed
+			if o.ctx.Err() != nil { //mutant:file-call-over
+				o.err = s.timeoutError(o.ctx)
+				continue
 			}
+			changed = o.run(d) || changed
 		}
 		if changed {
 			err = save()
@@ -191,7 +193,7 @@ func (s *Store) serveAll(batch []*op) {
 		return err
 	})
 	for _, o := range batch {
-		o.err = err
+		o.err = cmp.Or(o.err, err)
 		close(o.done)
 	}
 }

@@ -1,6 +1,8 @@
 package filestore
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,4 +44,19 @@ func TestStore(t *testing.T) {
 			},
 		}
 	})
+}
+
+// TestServeAll_CallOver: a call whose context has ended before its turn is not reported as done.
+func TestServeAll_CallOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := &op{ctx: ctx, run: func(*State) bool {
+		t.Error("it is run")
+		return false
+	}, done: make(chan struct{})}
+	newStore(newPath(t)).serveAll([]*op{o})
+	<-o.done
+	if !errors.Is(o.err, context.Canceled) {
+		t.Errorf("its error is %v", o.err)
+	}
 }
