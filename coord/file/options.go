@@ -72,7 +72,7 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	leases, err1 := filestore.TimedLeases()
+	leases, err1 := filestore.TimedLeases("unalike quarantine --coordinator")
 	place, err2 := filepath.Abs(path)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err

@@ -16,15 +16,18 @@ import (
 type timed struct {
 	here statefile.Home
 	now  func() int64 // microseconds since the machine was started
+	// takeOver is the command that takes over a file of another machine, without its URL.
+	takeOver string
 }
 
 // TimedLeases returns leases that end by the time since this machine was started, for processes of
-// one machine. The error wraps [coord.ErrInvalid] where the system does not tell that time.
-func TimedLeases() (Leases, error) {
+// one machine. TakeOver is the command that takes over a file of another machine, without its URL.
+// The error wraps [coord.ErrInvalid] where the system does not tell that time.
+func TimedLeases(takeOver string) (Leases, error) {
 	t := timed{statefile.Here(), func() int64 {
 		d, _ := filesys.BootTime()
 		return d.Microseconds()
-	}}
+	}, takeOver}
 	if _, err := filesys.BootTime(); err != nil || t.here.Boot == "" {
 		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from "+
 			"another (%w), so that leases cannot be kept in a file; use static:// or a server",
@@ -39,11 +42,11 @@ func (t timed) Refresh(path string, d *State, foreign bool) error {
 		return errors.New("it is one of static://, whose worker IDs are not leased for a time; name " +
 			"another file")
 	}
-	other := d.Home.Boot != t.here.Boot && d.Number > 0
+	other := d.Home.Boot != t.here.Boot && d.Number+d.Count > 0
 	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
-		return fmt.Errorf("another machine has written it, or this one before it was started and has no "+
-			"machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine "+
-			"--coordinator file://%s' takes it over", path)
+		return fmt.Errorf("%w: another machine has written it, or this one before it was started and has "+
+			"no machine ID that would tell; once no program uses it elsewhere, '%s file://%s' takes it over",
+			ErrOther, t.takeOver, path)
 	}
 	now := t.now()
 	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool {

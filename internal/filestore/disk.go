@@ -50,9 +50,7 @@ func (s *Store) load(foreign bool) (*State, error) {
 		if s.state != nil && !foreign && bytes.Equal(b, s.stored) {
 			d = s.state.copied()
 		} else if d, err = decode(b); err != nil {
-			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s "+
-				"%[2]s.old): a new one is made then, and nothing is granted before the windows are over that "+
-				"it may have had", coord.ErrInvalid, s.path, err)
+			return nil, s.damaged(err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, failed(s.path, err)
@@ -72,41 +70,65 @@ func (s *Store) load(foreign bool) (*State, error) {
 	return d, nil
 }
 
+// damaged is the error of a file that cannot be read.
+func (s *Store) damaged(err error) error {
+	then := "a new one is made then, and nothing is granted before the windows are over that it may " +
+		"have had"
+	if s.o.Mark {
+		then = "no number is handed out then until all tags are there again and advanced"
+	}
+	return fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s %[2]s.old): %[4]s",
+		coord.ErrInvalid, s.path, err, then)
+}
+
 // errLockDeleted says that what was to be written may have been written over.
 var errLockDeleted = errors.New("the lock file was deleted meanwhile; leave it in place")
 
-// save puts a new file in the place of the old one, so that after a crash at any point one of the
-// two is there, whole, and after it has returned nil, the new one. Until it has, what the file says
-// may not be on the disk. Who has deleted the lock file lets another process in, which may have
-// read the old file before, so that nothing is believed to be written then.
+// save stores a state. Until it has returned nil, what the file says may not be on the disk.
 func (s *Store) save(d *State, lock *filelock.File) error {
 	b, err := format.Encode(d)
 	if err != nil {
 		return err
 	}
+	s.unsure, s.state = true, nil
+	if err := s.replace(s.path, b, lock); err != nil {
+		return err
+	}
+	if s.o.Mark {
+		if err := s.saveMark(d, lock); err != nil {
+			return err
+		}
+	}
+	s.unsure, s.stored, s.state = false, b, d
+	return nil
+}
+
+// replace puts a new file in the place of the old one, so that after a crash at any point one of
+// the two is there, whole, and after it has returned nil, the new one. Who has deleted the lock file
+// lets another process in, which may have read the old file before, so that nothing is believed to
+// be written then.
+func (s *Store) replace(path string, b []byte, lock *filelock.File) error {
 	current := func() error {
 		if !lock.Current() { //mutant:file-lock-gone
 			return errLockDeleted
 		}
 		return nil
 	}
-	temp := s.path + ".tmp"
-	s.unsure, s.state = true, nil
+	temp := path + ".tmp"
 	for _, step := range []func() error{
-		func() error { return s.disk.write(temp, s.path, b) },
+		func() error { return s.disk.write(temp, path, b) },
 		current,
-		func() error { return s.disk.rename(temp, s.path) },
-		func() error { return s.disk.syncDir(filepath.Dir(s.path)) },
+		func() error { return s.disk.rename(temp, path) },
+		func() error { return s.disk.syncDir(filepath.Dir(path)) },
 		current,
 	} {
 		if err := step(); err != nil {
 			if !errors.Is(err, errLockDeleted) { // it may be another process's by now
 				_ = os.Remove(temp)
 			}
-			return failed(s.path, err)
+			return failed(path, err)
 		}
 	}
-	s.unsure, s.stored, s.state = false, b, d
 	return nil
 }
 

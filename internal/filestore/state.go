@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"maps"
 
@@ -29,6 +30,9 @@ type State struct {
 	Slots  map[int]protocol.Entry[protocol.Slot] `json:"slots"`
 	// of the worker IDs that are held or retired
 	Marks map[int]Mark `json:"marks"`
+	// Numbers are those of package segment, and Count counts their changes.
+	Numbers json.RawMessage `json:"numbers,omitempty"`
+	Count   int64           `json:"count,omitempty"`
 }
 
 // Mark is an owner mark.

@@ -23,6 +23,9 @@ type Options struct {
 	Namespace string
 	Clock     clock.Clock
 	Leases    Leases
+	// Mark keeps a file next to the state file, by which an older copy of that is noticed, see
+	// [Store.Numbers].
+	Mark bool
 }
 
 // Leases say which owner marks stand.
@@ -62,6 +65,7 @@ type Store struct {
 	unsure bool   // the last write failed: what the file says may not be on the disk
 	stored []byte // the content that was written last
 	state  *State // decoded from stored; nil: the file must be decoded
+	count  int64  // the highest Count that was seen, if there is a mark
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -250,6 +254,11 @@ func (s *Store) use(ctx context.Context, to access, foreign bool,
 	d, err := s.load(foreign)
 	if err != nil {
 		return err
+	}
+	if s.o.Mark && to != look {
+		if err := s.checkMark(d); err != nil && !(foreign && errors.Is(err, ErrOther)) {
+			return err
+		}
 	}
 	save := func() error { return s.save(d, lock) }
 	//mutant:file-sync-failed

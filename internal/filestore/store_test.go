@@ -20,7 +20,7 @@ type bootClock struct{ since time.Duration }
 func (b *bootClock) on(machine, boot string) Leases {
 	return timed{statefile.Home{Machine: machine, Boot: boot}, func() int64 {
 		return b.since.Microseconds()
-	}}
+	}, "unalike quarantine --coordinator"}
 }
 
 func TestStore(t *testing.T) {

@@ -72,7 +72,8 @@ func (s *Store) settle(ctx context.Context, here, stored string, c cluster, sent
 	c.Cluster = here
 	c.Skipped = max(c.Skipped, sent.Skipped)
 	if was != "" && s.skip > 0 {
-		c.skip(s.skip)
+		c.Refused = ""
+		c.Add(s.skip)
 	} else {
 		c.Refused = cmp.Or(c.Refused, was)
 	}

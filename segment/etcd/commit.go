@@ -2,13 +2,13 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -19,21 +19,9 @@ type entry struct {
 	cluster cluster
 	naming  string // the value of the cluster record
 	wishes  []wish // the oldest first
-	take    int64  // how many numbers a change takes from Next on
-	crowded bool   // there were wishes after the last change
-}
 
-// check returns an error unless there is such a tag, and it may be used in this cluster.
-func (e *entry) check(tag string) error {
-	if e.stored == "" {
-		return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
-	}
-	if e.cluster.Refused != "" && e.Accepted != e.cluster.Stamp {
-		return &segment.StoreChangedError{
-			Tag: tag, Was: e.cluster.Refused, Here: "cluster " + e.cluster.Cluster,
-		}
-	}
-	return nil
+	used    int64 // above each number that this store has handed out
+	crowded bool  // there were wishes after the last change
 }
 
 const (
@@ -46,16 +34,16 @@ const (
 
 // change stores a tag as f changes it, and repeats that while other programs are faster. It returns
 // the range that f takes, or that another program took for this call.
-func (s *Store) change(ctx context.Context, tag string, f func(e *entry) error,
+func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 ) (r segment.Range, err error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return r, err
 	}
 	defer end()
-	e, old := s.seenLast(tag)
+	e, old := s.seenLast(c.Tag)
 	if !old {
-		e, err = s.read(ctx, tag)
+		e, err = s.read(ctx, c.Tag)
 	}
 	conflicts := 0
 	if e.crowded {
@@ -64,35 +52,64 @@ func (s *Store) change(ctx context.Context, tag string, f func(e *entry) error,
 	var own wish
 	defer func() { s.withdraw(ctx, own) }()
 	for done := false; err == nil; conflicts++ {
-		if r, granted := e.granted(own); granted && s.handOut(tag, e, r) {
+		if r, granted := e.granted(own); granted && s.handOut(c.Tag, e, r) {
 			return r, nil
 		}
 		after := e
-		err = f(&after)
-		if err != nil && old { // other programs may have changed it since
-			old = false
-			e, err = s.read(ctx, tag)
-			continue
+		var take int64
+		if take, err = s.apply(&after, c, f); err != nil && old {
+			// other programs may have changed it since
+			e, err = s.read(ctx, c.Tag)
+		} else if err == nil && conflicts == patience && take > 0 {
+			own, e, err = s.wish(ctx, c.Tag, take)
+		} else if err == nil {
+			if conflicts > patience+1 {
+				pause(ctx, conflicts)
+			}
+			r := segment.Range{First: after.Next - take, Last: after.Next - 1}
+			back := after.Used > e.Used
+			if e, done, err = s.commit(ctx, c.Tag, e, after, take > 0, own); done && !back {
+				own = wish{}
+				s.handOut(c.Tag, e, r)
+				return r, nil
+			}
 		}
 		old = false
-		if err == nil && conflicts == patience && after.take > 0 {
-			own, e, err = s.wish(ctx, tag, after.take)
-			continue
-		}
-		if err != nil {
-			return r, err
-		}
-		if conflicts > patience+1 {
-			pause(ctx, conflicts)
-		}
-		r := segment.Range{First: e.Next, Last: e.Next + after.take - 1}
-		if e, done, err = s.commit(ctx, tag, e, after, own); done {
-			own = wish{}
-			s.handOut(tag, e, r)
-			return r, nil
+	}
+	return segment.Range{}, err
+}
+
+// apply has f change a tag that may be used, and returns how many numbers that takes. If the tag
+// went back below numbers that were handed out, only that is noted, so that every program refuses it.
+func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64, err error) {
+	there := e.stored != ""
+	if !there && !c.Create {
+		return 0, tagstore.Unknown(c.Tag)
+	}
+	if c.Accept {
+		e.Accepted = e.cluster.Stamp
+		e.Next = max(e.Next, e.Used)
+	} else if e.cluster.Refused != "" && e.Accepted != e.cluster.Stamp {
+		return 0, &segment.StoreChangedError{
+			Tag: c.Tag, Was: e.cluster.Refused, Here: "cluster " + e.cluster.Cluster,
 		}
 	}
-	return r, err
+	before := *e
+	take, err = f(&e.Record, there, e.cluster.Skips)
+	last, _ := s.seenLast(c.Tag)
+	used := max(e.Used, last.used)
+	if err != nil || take == 0 || before.Next >= used { //mutant:segment-etcd-used
+		e.Skipped = e.cluster.Skipped
+		return take, err
+	}
+	if before.Used == used {
+		return 0, &segment.WentBackError{
+			Tag: c.Tag, Got: segment.Range{First: before.Next, Last: e.Next - 1}, Above: used - 1,
+		}
+	}
+	*e = before
+	e.Used = used
+	return 0, nil
 }
 
 // pause waits for a random time.
@@ -116,12 +133,14 @@ func (s *Store) seenLast(tag string) (entry, bool) {
 func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[tag] = e
-	if r.First < s.used[tag] {
-		return false
+	e.used = s.known[tag].used
+	e.wishes = nil
+	above := r.First >= e.used
+	if above && r.Len() > 0 {
+		e.used = r.Last + 1
 	}
-	s.used[tag] = r.Last + 1
-	return true
+	s.known[tag] = e
+	return above
 }
 
 // gets are the operations that read an entry.
@@ -159,6 +178,7 @@ func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 	}
 	for _, kv := range answers[2].GetResponseRange().Kvs {
 		e.wishes = append(e.wishes, wish{key: string(kv.Key), text: string(kv.Value)})
+		e.crowded = true
 	}
 	e.stored, err = decode(answers[1].GetResponseRange().Kvs, &e.record, &e.Version)
 	e.include(e.cluster)
@@ -167,16 +187,14 @@ func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 
 // commit stores a tag as it is after a change and serves wishes, if everything is stored as it was
 // before. It returns the entry then.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, own wish,
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, serves bool, own wish,
 ) (e entry, done bool, err error) {
 	sent := s.sight()
-	same, with := after.serve(own)
+	same, with := after.serve(serves, own)
 	after.Version = formatVersion
-	after.Updated = time.Now().Unix()
 	after.Cluster = after.cluster.Cluster
 	after.Write = rand.Uint64()
 	after.stored = encode(after.record)
-	after.take = 0
 	with = append(with, clientv3.OpPut(s.key(tag), after.stored),
 		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	resp, err := s.client.Txn(ctx).If(append(same, unchanged(s.clusterKey(), before.naming),

@@ -1,24 +1,19 @@
 package etcd
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
+	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
 
 // record is the value of a tag's key.
 type record struct {
-	Version     int    `json:"version"`
-	Next        int64  `json:"next"`
-	Step        int64  `json:"step"`
-	Description string `json:"description,omitempty"`
-	Updated     int64  `json:"updated,omitempty"` // seconds since 1970
+	Version int `json:"version"`
+	tagstore.Record
 	// Cluster is the ID of the cluster in which the key was written. It is evidence for a namespace
 	// that has no cluster record yet.
 	Cluster string `json:"cluster"`
@@ -39,10 +34,8 @@ type cluster struct {
 	Cluster string `json:"cluster"` // its ID
 	// Stamp rises with each change of the record.
 	Stamp int64 `json:"stamp"`
-	// Skipped is the sum of the numbers that were added to every tag, last at SkippedAt. A tag that
-	// includes less gets the rest when it is used next.
-	Skipped   int64 `json:"skipped,omitempty"`
-	SkippedAt int64 `json:"skipped_at,omitempty"` // seconds since 1970
+	// A tag that includes less than this gets the rest when it is used next.
+	tagstore.Skips
 	// Refused describes the cluster before, while every program refuses this one. Empty: none does.
 	Refused string `json:"refused,omitempty"`
 }
@@ -72,26 +65,8 @@ func decode(kvs []*mvccpb.KeyValue, record any, version *int) (stored string, er
 	return string(kvs[0].Value), nil
 }
 
-// damage returns an error unless ranges can be taken of a tag, with the step of the taker if that is
-// not 0.
-func (r record) damage(tag, key string, step int64) error {
-	return cmp.Or(segment.CheckNext(tag, "next in key "+key, r.Next, math.MaxInt64),
-		segment.CheckStored(tag, "step in key "+key, cmp.Or(step, r.Step)))
-}
-
-// include adds the skipped numbers that the tag does not include. It leaves a damaged number alone.
+// include adds the skipped numbers that the tag does not include.
 func (r *record) include(c cluster) {
-	if r.Next >= 0 {
-		r.Next += min(max(0, c.Skipped-r.Skipped), math.MaxInt64-r.Next)
-	}
+	r.Raise(max(0, c.Skipped-r.Skipped))
 	r.Skipped = max(r.Skipped, c.Skipped)
-}
-
-// skip adds a number to every tag.
-func (c *cluster) skip(by int64) {
-	c.Refused = ""
-	if by > 0 {
-		c.Skipped += min(by, math.MaxInt64-c.Skipped)
-		c.SkippedAt = time.Now().Unix()
-	}
 }

@@ -68,16 +68,16 @@ func (e *entry) granted(own wish) (r segment.Range, ok bool) {
 	return r, false
 }
 
-// serve takes a range for each wish, if one is taken anyway, and returns what has to be compared and
+// serve takes a range for each wish, if it is to serve all, and returns what has to be compared and
 // done for that. The own wish is removed.
-func (e *entry) serve(own wish) (same []clientv3.Cmp, with []clientv3.Op) {
+func (e *entry) serve(all bool, own wish) (same []clientv3.Cmp, with []clientv3.Op) {
 	if own.key != "" {
 		with = append(with, clientv3.OpDelete(own.key))
 	}
 	for _, w := range e.wishes {
 		var size, last int64
 		n, _ := fmt.Sscan(w.text, &size, &last)
-		if n == 1 && e.take > 0 && w.key != own.key && segment.CheckStep(size, 1) == nil &&
+		if n == 1 && all && w.key != own.key && segment.CheckStep(size, 1) == nil &&
 			size <= math.MaxInt64-e.Next {
 			same = append(same, unchanged(w.key, w.text))
 			with = append(with, clientv3.OpPut(w.key, fmt.Sprint(e.Next, e.Next+size-1),
