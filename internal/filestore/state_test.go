@@ -219,7 +219,7 @@ func TestSameVersions(t *testing.T) {
 
 // TestTimedLeases: this system tells what they need, or says that it does not.
 func TestTimedLeases(t *testing.T) {
-	l, err := TimedLeases()
+	l, err := TimedLeases("")
 	if err != nil {
 		wantError(t, err, coord.ErrInvalid, "use static:// or a server")
 		return

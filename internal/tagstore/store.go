@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -20,18 +21,41 @@ type Record struct {
 	Updated     int64  `json:"updated,omitempty"` // seconds since 1970
 }
 
-// Skips is the sum of the numbers that were added to every tag.
-type Skips struct {
+// Shared is what a store keeps for all tags.
+type Shared struct {
+	// Skipped is the sum of the numbers that were added to every tag.
 	Skipped   int64 `json:"skipped,omitempty"`
 	SkippedAt int64 `json:"skipped_at,omitempty"` // the last time, in seconds since 1970
+	// Pruned has the day before which groups were removed, by tag.
+	Pruned map[string]time.Time `json:"pruned,omitempty"`
 }
 
 // Add adds a number to the sum.
-func (s *Skips) Add(by int64) {
+func (s *Shared) Add(by int64) {
 	if by > 0 {
 		s.Skipped += min(by, math.MaxInt64-s.Skipped)
 		s.SkippedAt = time.Now().Unix()
 	}
+}
+
+// Prune notes that the groups of a tag before a day are removed.
+func (s *Shared) Prune(tag string, before time.Time) error {
+	if last := s.Pruned[tag]; before.Before(last) {
+		return fmt.Errorf("%w: tag %q: its groups before %s are pruned already; name a later day",
+			segment.ErrInvalidConfig, tag, last.Format(time.DateOnly))
+	}
+	s.Pruned = maps.Clone(s.Pruned)
+	if s.Pruned == nil {
+		s.Pruned = map[string]time.Time{}
+	}
+	s.Pruned[tag] = before
+	return nil
+}
+
+// CheckPruned returns an error if a tag is a group that was removed.
+func (s *Shared) CheckPruned(name string) error {
+	tag, _, _ := segment.GroupOf(name)
+	return segment.CheckPruned(name, s.Pruned[tag])
 }
 
 // Raise adds a number to the next one, which is the largest of all then if the sum is above that.
@@ -57,7 +81,7 @@ func (r *Record) Tag(name, where string) segment.Tag {
 }
 
 // Change is a change of a record. It returns how many numbers from Next on it takes.
-type Change func(r *Record, there bool, all Skips) (take int64, err error)
+type Change func(r *Record, there bool, all Shared) (take int64, err error)
 
 // Call says which record is changed.
 type Call struct {
@@ -91,7 +115,7 @@ func (s Store) Take(ctx context.Context, tag string, step int64) (segment.Range,
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
 		return segment.Range{}, err
 	}
-	return s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Skips) (int64, error) {
+	return s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Shared) (int64, error) {
 		if err := r.damage(tag, s.where(tag), step); err != nil {
 			return 0, err
 		}
@@ -110,7 +134,7 @@ func (s Store) Advance(ctx context.Context, tag string, to int64) error {
 	if err := cmp.Or(segment.CheckTag(tag), CheckNumber("next number", to)); err != nil {
 		return err
 	}
-	_, err := s.change(ctx, Call{Tag: tag, Accept: true}, func(r *Record, _ bool, _ Skips) (int64,
+	_, err := s.change(ctx, Call{Tag: tag, Accept: true}, func(r *Record, _ bool, _ Shared) (int64,
 		error,
 	) {
 		if to < r.Next {
@@ -128,7 +152,7 @@ func (s Store) SetStep(ctx context.Context, tag string, step int64) error {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
 		return err
 	}
-	_, err := s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Skips) (int64, error) {
+	_, err := s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Shared) (int64, error) {
 		r.Step = step
 		return 0, nil
 	})
@@ -143,9 +167,12 @@ func (s Store) Create(ctx context.Context, made segment.Tag) error {
 	}
 	operator := made.Since.IsZero()
 	c := Call{Tag: made.Name, Create: true, Accept: operator}
-	_, err := s.change(ctx, c, func(r *Record, there bool, all Skips) (int64, error) {
+	_, err := s.change(ctx, c, func(r *Record, there bool, all Shared) (int64, error) {
 		if there {
 			return 0, fmt.Errorf("%w: %q", segment.ErrTagExists, made.Name)
+		}
+		if err := all.CheckPruned(made.Name); err != nil {
+			return 0, err
 		}
 		*r = Record{made.Next, made.Step, made.Description, time.Now().Unix()}
 		if !operator && all.SkippedAt >= made.Since.Unix() { //mutant:segment-since

@@ -95,7 +95,7 @@ func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64,
 		}
 	}
 	before := *e
-	take, err = f(&e.Record, there, e.cluster.Skips)
+	take, err = f(&e.Record, there, e.cluster.Shared)
 	last, _ := s.seenLast(c.Tag)
 	used := max(e.Used, last.used)
 	if err != nil || take == 0 || before.Next >= used { //mutant:segment-etcd-used

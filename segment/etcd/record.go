@@ -35,7 +35,7 @@ type cluster struct {
 	// Stamp rises with each change of the record.
 	Stamp int64 `json:"stamp"`
 	// A tag that includes less than this gets the rest when it is used next.
-	tagstore.Skips
+	tagstore.Shared
 	// Refused describes the cluster before, while every program refuses this one. Empty: none does.
 	Refused string `json:"refused,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -32,7 +33,7 @@ type Options struct {
 }
 
 // Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with
-// segment.Open. It implements segment.Creator and segment.Advancer.
+// segment.Open. It implements segment.Creator, segment.Advancer and segment.Pruner.
 type Store struct {
 	tagstore.Store
 	client    *clientv3.Client
@@ -53,6 +54,7 @@ var (
 	_ segment.Store    = (*Store)(nil)
 	_ segment.Creator  = (*Store)(nil)
 	_ segment.Advancer = (*Store)(nil)
+	_ segment.Pruner   = (*Store)(nil)
 )
 
 // New returns a store in a namespace of the cluster that a client is connected to. It contacts
@@ -118,6 +120,32 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 	if err := tagstore.CheckNumber("number to add", by); err != nil {
 		return err
 	}
+	return s.share(ctx, "", func(c *cluster) error {
+		c.Refused = ""
+		c.Add(by)
+		return nil
+	})
+}
+
+// Prune implements [segment.Pruner].
+func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (removed int, err error) {
+	err = s.share(ctx, tag, func(c *cluster) error { return c.Prune(tag, before) })
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.list(ctx, "")
+	for _, t := range all {
+		of, _, _ := segment.GroupOf(t.Name)
+		if err == nil && of == tag && segment.CheckPruned(t.Name, before) != nil {
+			_, err = s.client.Delete(ctx, s.key(t.Name))
+			removed++
+		}
+	}
+	return removed, err
+}
+
+// share has f change the cluster record. If a tag is named, it has to be there.
+func (s *Store) share(ctx context.Context, tag string, f func(c *cluster) error) error {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -126,9 +154,13 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 	for done := false; !done && err == nil; {
 		var e entry
 		sent := s.sight()
-		if e, err = s.read(ctx, ""); err == nil {
-			e.cluster.Refused = ""
-			e.cluster.Add(by)
+		if e, err = s.read(ctx, tag); err == nil && tag != "" && e.stored == "" {
+			err = tagstore.Unknown(tag)
+		}
+		if err == nil {
+			err = f(&e.cluster)
+		}
+		if err == nil {
 			done, err = s.replace(ctx, e.naming, e.cluster, sent)
 		}
 	}

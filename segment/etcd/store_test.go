@@ -13,7 +13,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, take(url))
 		os.Exit(1)
 	}
-	leaktest.Main(m)
+	numbertest.Main(m)
 }
 
 // server is an etcd in a test, and a client with which somebody changes keys by hand.
@@ -151,6 +150,18 @@ func TestSuite(t *testing.T) {
 	segmenttest.Run(t, func(tb testing.TB) segment.Store {
 		return server{tb, s.Server, s.hand}.store(0)
 	})
+}
+
+// TestStorm has processes take numbers while everything fails.
+func TestStorm(t *testing.T) {
+	s := start(t)
+	numbertest.Storm{
+		Addr: s.Endpoint, URL: func(addr string) string { return "etcd://" + addr + "/orders" },
+		Restart: func() {
+			s.Kill()
+			s.Restart(t)
+		},
+	}.Run(t, s.store(0))
 }
 
 // TestURL: a store is opened by its URL.

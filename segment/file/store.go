@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
@@ -31,8 +32,8 @@ type Options struct {
 	Namespace string
 }
 
-// Store keeps the numbers in a file. It is safe for concurrent use. It implements segment.Creator
-// and segment.Advancer. Make it with [New], or with segment.Open.
+// Store keeps the numbers in a file. It is safe for concurrent use. It implements
+// segment.Creator, segment.Advancer and segment.Pruner. Make it with [New], or with segment.Open.
 type Store struct {
 	tagstore.Store
 	file   *filestore.Store
@@ -44,12 +45,13 @@ var (
 	_ segment.Store    = (*Store)(nil)
 	_ segment.Creator  = (*Store)(nil)
 	_ segment.Advancer = (*Store)(nil)
+	_ segment.Pruner   = (*Store)(nil)
 )
 
 // numbers is the content of a file.
 type numbers struct {
 	Tags map[string]tagstore.Record `json:"tags"`
-	tagstore.Skips
+	tagstore.Shared
 }
 
 // New returns a store in the file at path, whose directory must exist. It touches no file; the
@@ -128,7 +130,7 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 			return tagstore.Unknown(c.Tag)
 		}
 		r.First = t.Next
-		take, err := f(&t, there, n.Skips)
+		take, err := f(&t, there, n.Shared)
 		r.Last = r.First + take - 1
 		n.Tags[c.Tag] = t
 		return err
@@ -161,7 +163,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		return false, err
 	}
 	_, err := s.change(ctx, tagstore.Call{Tag: tag, Create: true},
-		func(r *tagstore.Record, _ bool, _ tagstore.Skips) (int64, error) {
+		func(r *tagstore.Record, _ bool, _ tagstore.Shared) (int64, error) {
 			if r.Next != unused.Last+1 {
 				return 0, errTaken
 			}
@@ -187,6 +189,23 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 		n.Add(by)
 		return nil
 	})
+}
+
+// Prune implements [segment.Pruner].
+func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (removed int, err error) {
+	err = s.use(ctx, filestore.Change, tag, func(n *numbers) error {
+		if _, there := n.Tags[tag]; !there {
+			return tagstore.Unknown(tag)
+		}
+		tags := len(n.Tags)
+		maps.DeleteFunc(n.Tags, func(name string, _ tagstore.Record) bool {
+			of, _, _ := segment.GroupOf(name)
+			return of == tag && segment.CheckPruned(name, before) != nil
+		})
+		removed = tags - len(n.Tags)
+		return n.Prune(tag, before)
+	})
+	return removed, err
 }
 
 // Close implements [segment.Store].
