@@ -8,7 +8,7 @@
 //	n, err := orders.Next()
 //
 // The drivers are made known by importing their packages: segment/mysql, segment/postgres,
-// segment/etcd, segment/etcd/embedded.
+// segment/etcd, segment/etcd/embedded, segment/file.
 //
 // # Words
 //

@@ -18,6 +18,7 @@ import (
 	_ "github.com/unalike-id/unalike/coord/zk"
 	_ "github.com/unalike-id/unalike/segment/etcd"
 	_ "github.com/unalike-id/unalike/segment/etcd/embedded"
+	_ "github.com/unalike-id/unalike/segment/file"
 	_ "github.com/unalike-id/unalike/segment/mysql"
 	_ "github.com/unalike-id/unalike/segment/postgres"
 )

@@ -12,6 +12,8 @@ func Package(kind, scheme string) string {
 		name = "etcd/embedded"
 	case "etcd", "etcds":
 		name = "etcd"
+	case "file":
+		name = scheme
 	case "mysql", "mysqls", "mariadb", "mariadbs":
 		name = "mysql"
 	case "postgres", "postgress", "postgresql", "postgresqls":
@@ -23,7 +25,7 @@ func Package(kind, scheme string) string {
 			name = "kubernetes"
 		case "redis", "rediss", "redis-cluster", "rediss-cluster", "redis-sentinel", "rediss-sentinel":
 			name = "redis"
-		case "file", "static", "zk":
+		case "static", "zk":
 			name = scheme
 		}
 	}

@@ -44,9 +44,9 @@ func (t timed) Refresh(path string, d *State, foreign bool) error {
 	}
 	other := d.Home.Boot != t.here.Boot && d.Number+d.Count > 0
 	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
-		return fmt.Errorf("%w: another machine has written it, or this one before it was started and has "+
-			"no machine ID that would tell; once no program uses it elsewhere, '%s file://%s' takes it over",
-			ErrOther, t.takeOver, path)
+		return fmt.Errorf("%w: another machine has written it, or this one before it was started and "+
+			"has no machine ID that would tell; once no program uses it elsewhere, '%s file://%s' takes it "+
+			"over", ErrOther, t.takeOver, path)
 	}
 	now := t.now()
 	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool {

@@ -72,6 +72,12 @@ var allowed = map[string][]string{
 		"clock", "coord", "internal/logs", "internal/drivers", "coord/driver",
 		"internal/spelling",
 	},
+	"segment/file": {
+		"clock", "coord", "segment", "internal/filestore", "internal/statefile", "internal/tagstore",
+		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
+		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
+		"internal/remainder",
+	},
 	"segment/segmenttest": {
 		"clock", "coord", "internal/logs", "segment", "internal/drivers",
 		"coord/driver", "internal/safetytest", "internal/spelling",

@@ -10,14 +10,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// sight is the cluster as this program has seen it last.
-type sight struct {
+// observed is the cluster as this program has seen it last.
+type observed struct {
 	cluster
 	revision int64 // the highest one that was seen with this record
 }
 
-// sight returns it, for a request that is sent now.
-func (s *Store) sight() sight {
+// observed returns it, for a request that is sent now.
+func (s *Store) observed() observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
@@ -26,7 +26,7 @@ func (s *Store) sight() sight {
 // agrees reports whether an answer can be used: the record names the cluster that has answered, and
 // neither went back since the request was sent. A record with a higher stamp was settled by another
 // program.
-func (s *Store) agrees(h *pb.ResponseHeader, c cluster, sent sight) bool {
+func (s *Store) agrees(h *pb.ResponseHeader, c cluster, sent observed) bool {
 	if c.Cluster != clusterOf(h) { //mutant:segment-etcd-cluster
 		return false
 	}
@@ -37,7 +37,7 @@ func (s *Store) agrees(h *pb.ResponseHeader, c cluster, sent sight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.Stamp > s.last.Stamp {
-		s.last = sight{cluster: c}
+		s.last = observed{cluster: c}
 	}
 	if c.Stamp == s.last.Stamp {
 		s.last.revision = max(s.last.revision, h.Revision)
@@ -48,9 +48,9 @@ func (s *Store) agrees(h *pb.ResponseHeader, c cluster, sent sight) bool {
 // clusterOf returns the ID of the cluster that has answered.
 func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
 
-// settle makes the cluster record name the cluster that has answered, for all programs: each of
+// adopt makes the cluster record name the cluster that has answered, for all programs: each of
 // them refuses it, or each tag skips numbers. If another program is faster, nothing is stored.
-func (s *Store) settle(ctx context.Context, here, stored string, c cluster, sent sight) error {
+func (s *Store) adopt(ctx context.Context, here, stored string, c cluster, sent observed) error {
 	was := "cluster " + c.Cluster
 	if sent.Stamp > 0 {
 		was = fmt.Sprintf("cluster %s at revision %d", sent.Cluster, sent.revision)
@@ -86,7 +86,7 @@ func (s *Store) settle(ctx context.Context, here, stored string, c cluster, sent
 
 // replace stores the cluster record unless another program has changed it since it was read. The
 // stamp is above each that this program has seen.
-func (s *Store) replace(ctx context.Context, stored string, c cluster, sent sight) (bool, error) {
+func (s *Store) replace(ctx context.Context, stored string, c cluster, sent observed) (bool, error) {
 	c.Version = formatVersion
 	c.Stamp = max(c.Stamp, sent.Stamp) + 1
 	resp, err := s.client.Txn(ctx).If(unchanged(s.clusterKey(), stored)).Then(
@@ -97,8 +97,8 @@ func (s *Store) replace(ctx context.Context, stored string, c cluster, sent sigh
 	return resp.Succeeded, nil
 }
 
-// unchanged compares a key with the value that was read; empty: there was no key. Values are unique,
-// also in a cluster that went back, where revisions are not.
+// unchanged compares a key with the value that was read; empty: there was no key. Values are
+// unique, also in a cluster that went back, where revisions are not.
 func unchanged(key, stored string) clientv3.Cmp {
 	if stored == "" {
 		return clientv3.Compare(clientv3.CreateRevision(key), "=", 0)

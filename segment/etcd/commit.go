@@ -25,11 +25,10 @@ type entry struct {
 }
 
 const (
-	// patience is the number of conflicts after which a take makes a wish.
-	patience = 2
-	// pauseStep is added to the longest pause with each conflict, up to mostPauses times.
-	pauseStep  = 5 * time.Millisecond
-	mostPauses = 10
+	// conflictsBeforeWish is the number of conflicts after which a take makes a wish.
+	conflictsBeforeWish = 2
+	// mostPause is the longest pause between later conflicts.
+	mostPause = 25 * time.Millisecond
 )
 
 // change stores a tag as f changes it, and repeats that while other programs are faster. It returns
@@ -47,7 +46,7 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 	}
 	conflicts := 0
 	if e.crowded {
-		conflicts = patience
+		conflicts = conflictsBeforeWish
 	}
 	var own wish
 	defer func() { s.withdraw(ctx, own) }()
@@ -60,11 +59,11 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 		if take, err = s.apply(&after, c, f); err != nil && old {
 			// other programs may have changed it since
 			e, err = s.read(ctx, c.Tag)
-		} else if err == nil && conflicts == patience && take > 0 {
+		} else if err == nil && conflicts == conflictsBeforeWish && take > 0 {
 			own, e, err = s.wish(ctx, c.Tag, take)
 		} else if err == nil {
-			if conflicts > patience+1 {
-				pause(ctx, conflicts)
+			if conflicts > conflictsBeforeWish+1 {
+				time.Sleep(rand.N(mostPause))
 			}
 			r := segment.Range{First: after.Next - take, Last: after.Next - 1}
 			back := after.Used > e.Used
@@ -80,7 +79,8 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 }
 
 // apply has f change a tag that may be used, and returns how many numbers that takes. If the tag
-// went back below numbers that were handed out, only that is noted, so that every program refuses it.
+// went back below numbers that were handed out, it only notes that, so that every program refuses
+// the tag.
 func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64, err error) {
 	there := e.stored != ""
 	if !there && !c.Create {
@@ -110,14 +110,6 @@ func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64,
 	*e = before
 	e.Used = used
 	return 0, nil
-}
-
-// pause waits for a random time.
-func pause(ctx context.Context, conflicts int) {
-	ctx, cancel := context.WithTimeout(ctx,
-		rand.N(pauseStep*time.Duration(min(conflicts, mostPauses))))
-	defer cancel()
-	<-ctx.Done()
 }
 
 // seenLast returns a tag as this store has left it.
@@ -154,7 +146,7 @@ func (s *Store) gets(tag string) []clientv3.Op {
 
 // read reads a tag, after other operations of the same transaction.
 func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (entry, error) {
-	sent := s.sight()
+	sent := s.observed()
 	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag)...)...).Commit()
 	if err != nil {
 		return entry{}, s.explain(ctx, err)
@@ -164,14 +156,14 @@ func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (en
 
 // seen returns the entry in an answer, or after settling the cluster record, the entry then.
 func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
-	answers []*pb.ResponseOp, sent sight,
+	answers []*pb.ResponseOp, sent observed,
 ) (e entry, err error) {
 	e.naming, err = decode(answers[0].GetResponseRange().Kvs, &e.cluster, &e.cluster.Version)
 	if err != nil {
 		return e, err
 	}
 	if !s.agrees(h, e.cluster, sent) {
-		if err := s.settle(ctx, clusterOf(h), e.naming, e.cluster, sent); err != nil {
+		if err := s.adopt(ctx, clusterOf(h), e.naming, e.cluster, sent); err != nil {
 			return e, err
 		}
 		return s.read(ctx, tag)
@@ -189,7 +181,7 @@ func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 // before. It returns the entry then.
 func (s *Store) commit(ctx context.Context, tag string, before, after entry, serves bool, own wish,
 ) (e entry, done bool, err error) {
-	sent := s.sight()
+	sent := s.observed()
 	same, with := after.serve(serves, own)
 	after.Version = formatVersion
 	after.Cluster = after.cluster.Cluster

@@ -1,5 +1,5 @@
-// Package etcd keeps the numbers of package segment in an etcd cluster: one key a tag, and one
-// transaction a take that compares the key's revision.
+// Package etcd keeps the numbers of package segment in an etcd cluster: one key for each tag, and
+// one transaction for each take, which compares that key with the value that was read.
 //
 // As a URL for segment.Open, with this package imported for its side effect:
 //
@@ -17,19 +17,22 @@
 //
 // # Many takers
 //
-// Who has met others twice stands in line: a key below the same prefix, which no tag can have and
-// which goes with the take. Each waits for the one before it, so that all get their ranges in their
-// order with a few requests each. A place whose process has ended is removed by the next one after
-// a second.
+// A take that has met two conflicts makes a wish: a key below the same prefix, which ends with a
+// lease of 4 s. The next program that takes a range takes one for each wish as well. So 64 takers
+// of one tag need a few round trips, and not one each. No take waits for another one. The range for
+// the wish of a process that was killed is left out.
 //
 // # Losses
 //
-// What a cluster has confirmed is on the disks of a majority. A cluster that was made anew has
-// another ID: that is refused with segment.ErrStoreChanged until somebody has advanced the tag, and
-// so is one that has gone back, because its revision is below one that this process has seen. The
-// ID is kept with each tag as well, so that programs which start later notice it: after restoring a
-// snapshot, etcd has a new cluster ID.
+// Confirmed writes are on the disks of a majority. The key "\x00cluster" below the prefix names the
+// cluster of all tags by its ID, and each take compares it. A program that meets another cluster,
+// as after restoring a snapshot, or one whose revision is below one that the program saw, records
+// that there: every program then fails with segment.ErrStoreChanged until all tags are advanced,
+// with 'unalike segments advance --all'. A tag that is advanced alone can be used before. With
+// failover=skip:N the program adds N to every tag instead. The key keeps the sum of such numbers,
+// and a tag gets its part when it is used next.
 //
-// Giving back compares the revision that the last take has left, and so may be repeated by a client
-// without harm.
+// A tag that went back below a number that a program handed out is recorded in the key of the tag:
+// every program fails with segment.ErrWentBack until the tag is advanced above that number. The
+// loss stays unnoticed until the program with that number takes its next range.
 package etcd

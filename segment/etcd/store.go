@@ -46,7 +46,7 @@ type Store struct {
 	closing   func() error
 
 	mu    sync.Mutex
-	last  sight
+	last  observed
 	known map[string]entry // tags as this store has left them
 }
 
@@ -102,15 +102,18 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	if !taken || mine.Next != unused.Last+1 {
 		return false, nil
 	}
-	after := mine
-	after.Next = unused.First
 	s.mu.Lock()
 	if mine.used == mine.Next {
-		after.used = unused.First
-		s.known[tag] = after
+		mine.used = unused.First
+		s.known[tag] = mine
 	}
 	s.mu.Unlock()
-	_, done, err := s.commit(ctx, tag, mine, after, false, wish{})
+	after := mine
+	after.Next = unused.First
+	e, done, err := s.commit(ctx, tag, mine, after, false, wish{})
+	if done {
+		s.handOut(tag, e, segment.Range{First: unused.First, Last: unused.First - 1})
+	}
 	return done, err
 }
 
@@ -153,7 +156,7 @@ func (s *Store) share(ctx context.Context, tag string, f func(c *cluster) error)
 	defer end()
 	for done := false; !done && err == nil; {
 		var e entry
-		sent := s.sight()
+		sent := s.observed()
 		if e, err = s.read(ctx, tag); err == nil && tag != "" && e.stored == "" {
 			err = tagstore.Unknown(tag)
 		}

@@ -19,13 +19,10 @@ func init() {
 }
 
 // open makes a store, and a client of its own, from a URL.
-func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
+func open(_ context.Context, u *driver.URL) (segment.Store, error) {
 	namespace, config, o, err := parse(u)
 	if err != nil {
 		return nil, segment.InvalidURL(u, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
 	}
 	client, err := etcdclient.New(config)
 	if err != nil {
@@ -52,9 +49,6 @@ func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, 
 	if len(u.Hosts) == 0 || namespace == "" {
 		return "", config, o, fmt.Errorf(
 			"there is no host or no namespace; write %s://host1:2379,host2:2379/namespace", u.Scheme)
-	}
-	if err := driver.CheckNamespace(namespace); err != nil {
-		return "", config, o, err
 	}
 	config, err = etcdclient.Config(u, segment.ErrInvalidConfig)
 	return namespace, config, o, err

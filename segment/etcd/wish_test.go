@@ -79,7 +79,8 @@ func TestTake_Many(t *testing.T) {
 		})
 	}
 	running.Wait()
-	t.Logf("%d takes with %d requests took %v, and the longest %v", takers*each, requests.Load(), time.Since(began), longest)
+	t.Logf("%d takes with %d requests took %v, and the longest %v", takers*each, requests.Load(),
+		time.Since(began), longest)
 	s.wantTake(s.store(0), "a", 1+10*takers*each)
 	streamtest.Eventually(t, "no wish is left", func() bool { return s.wishes() == 0 })
 }
@@ -112,12 +113,12 @@ func TestWish_Dead(t *testing.T) {
 const takerEnv = "UNALIKE_TEST_TAKER"
 
 func take(url string) error {
-	ctx := context.Background()
-	st, err := segment.Open(ctx, url, segment.OpenOptions{Logger: slog.New(slog.DiscardHandler)})
+	ctx, quiet := context.Background(), slog.New(slog.DiscardHandler)
+	st, err := segment.Open(ctx, url, segment.OpenOptions{Logger: quiet})
 	if err != nil {
 		return err
 	}
-	q, err := segment.New(ctx, st, "a", segment.Config{MaxStep: 1, Logger: slog.New(slog.DiscardHandler)})
+	q, err := segment.New(ctx, st, "a", segment.Config{MaxStep: 1, Logger: quiet})
 	if err != nil {
 		return err
 	}
