@@ -104,8 +104,8 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 }
 
 // replace puts a new file in the place of the old one, so that after a crash at any point one of
-// the two is there, whole, and after it has returned nil, the new one. If the lock file was deleted,
-// another process may have read the old file before: then nothing counts as written.
+// the two is there, whole, and after it has returned nil, the new one. If the lock file was
+// deleted, another process may have read the old file before: then nothing counts as written.
 func (s *Store) replace(path string, b []byte, lock *filelock.File) error {
 	current := func() error {
 		if !lock.Current() { //mutant:file-lock-gone

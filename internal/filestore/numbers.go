@@ -22,9 +22,12 @@ var markFormat = statefile.Format{Name: "unalike-mark", Version: 1}
 type Access = access
 
 const (
-	Read   = look   // without a lock, also if it is another file than this machine wrote last
-	Change = change // under the lock
-	Adopt  = adopt  // under the lock, by an operator, and as Read
+	// Read is without a lock, also if it is another file than this machine wrote last.
+	Read = look
+	// Change is under the lock.
+	Change = change
+	// Adopt is under the lock, by an operator, and accepts any file as Read does.
+	Adopt = adopt
 )
 
 // Numbers has f change the numbers of package segment in the file: it receives their text, and

@@ -86,7 +86,9 @@ func (s *Store) adopt(ctx context.Context, here, stored string, c cluster, sent 
 
 // replace stores the cluster record unless another program has changed it since it was read. The
 // stamp is above each that this program has seen.
-func (s *Store) replace(ctx context.Context, stored string, c cluster, sent observed) (bool, error) {
+func (s *Store) replace(ctx context.Context, stored string, c cluster, sent observed) (done bool,
+	err error,
+) {
 	c.Version = formatVersion
 	c.Stamp = max(c.Stamp, sent.Stamp) + 1
 	resp, err := s.client.Txn(ctx).If(unchanged(s.clusterKey(), stored)).Then(

@@ -196,11 +196,12 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry, ser
 	}
 	if !resp.Succeeded {
 		e, err = s.seen(ctx, tag, resp.Header, resp.Responses, sent)
-	} else if s.agrees(resp.Header, before.cluster, sent) {
-		after.crowded = resp.Responses[len(with)-1].GetResponseRange().Count > 0
-		return after, true, nil
-	} else {
-		e, err = s.read(ctx, tag)
+		return e, false, err
 	}
-	return e, false, err
+	if !s.agrees(resp.Header, before.cluster, sent) {
+		e, err = s.read(ctx, tag)
+		return e, false, err
+	}
+	after.crowded = resp.Responses[len(with)-1].GetResponseRange().Count > 0
+	return after, true, nil
 }

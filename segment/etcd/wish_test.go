@@ -11,7 +11,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/internal/drivertest"

@@ -232,8 +232,8 @@ func TestTake_Killed(t *testing.T) {
 		var all []*drivertest.Child
 		for range 3 {
 			c := drivertest.StartChild(t, takerEnv+"=file://"+path)
-			c.Line(t)
 			all = append(all, c)
+			noteLine(t, c.Line(t), seen)
 		}
 		for _, c := range all {
 			c.Kill()
@@ -255,10 +255,16 @@ func TestTake_Killed(t *testing.T) {
 func note(t *testing.T, lines *bufio.Scanner, seen map[int64]bool) {
 	t.Helper()
 	for lines.Scan() {
-		first, err := strconv.ParseInt(lines.Text(), 10, 64)
-		if err != nil || seen[first] {
-			safetytest.Unless(t, err).Errorf("a process was given %q, %v", lines.Text(), err)
-		}
-		seen[first] = true
+		noteLine(t, lines.Text(), seen)
 	}
+}
+
+// noteLine notes one of them.
+func noteLine(t *testing.T, line string, seen map[int64]bool) {
+	t.Helper()
+	first, err := strconv.ParseInt(line, 10, 64)
+	if err != nil || seen[first] {
+		safetytest.Unless(t, err).Errorf("a process was given %q, %v", line, err)
+	}
+	seen[first] = true
 }
