@@ -154,7 +154,7 @@ func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (en
 	return s.seen(ctx, tag, resp.Header, resp.Responses[len(before):], sent)
 }
 
-// seen returns the entry in an answer, or after settling the cluster record, the entry then.
+// seen returns the entry in an answer. If the cluster record does not agree, it is replaced first.
 func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 	answers []*pb.ResponseOp, sent observed,
 ) (e entry, err error) {

@@ -24,8 +24,8 @@ const root = "/unalike/segments/"
 
 // Options are the settings of [New] beyond client and namespace. The zero Options works.
 type Options struct {
-	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then
-	// with segment.ErrStoreChanged until somebody has advanced the tag.
+	// Skip is added to every tag, once, when the cluster has changed. 0: every program refuses it with
+	// segment.ErrStoreChanged until all tags are advanced.
 	Skip int64
 	// Logger receives what an operator may want to know. Nil: warnings go to
 	// slog.Default(), as with core.Config.
@@ -103,9 +103,9 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		return false, nil
 	}
 	s.mu.Lock()
-	if mine.used == mine.Next {
-		mine.used = unused.First
-		s.known[tag] = mine
+	if now := s.known[tag]; now.used == unused.Last+1 { // whatever becomes of the call
+		now.used = unused.First
+		s.known[tag] = now
 	}
 	s.mu.Unlock()
 	after := mine

@@ -80,7 +80,9 @@ func TestTake_Many(t *testing.T) {
 	running.Wait()
 	t.Logf("%d takes with %d requests took %v, and the longest %v", takers*each, requests.Load(),
 		time.Since(began), longest)
-	s.wantTake(s.store(0), "a", 1+10*takers*each)
+	if !t.Failed() {
+		s.wantTake(s.store(0), "a", 1+10*takers*each)
+	}
 	streamtest.Eventually(t, "no wish is left", func() bool { return s.wishes() == 0 })
 }
 

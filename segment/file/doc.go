@@ -17,7 +17,7 @@
 //
 // The file PATH.mark next to the file PATH counts its changes. A file is refused with
 // segment.ErrStoreChanged if it is missing or older than its mark or than this process saw it, or
-// if another machine wrote it. 'unalike segments advance --all' accepts the file as it is. The
-// numbers that it lacks have to be below the new ones: create lost tags again before, with --next.
-// A copy of the machine, or of the whole directory, is not noticed.
+// if another machine wrote it. 'unalike segments advance --all' accepts the file as it is; then
+// create lost tags again, above the numbers in use. A copy of the machine, or of the whole
+// directory, is not noticed.
 package file

@@ -106,7 +106,9 @@ func (s *Store) use(ctx context.Context, to filestore.Access, tag string,
 				return nil, fmt.Errorf("%w: the numbers in file %s: %w", segment.ErrDamaged, s.path, err)
 			}
 		}
-		if err := f(&n); err != nil || to == filestore.Read {
+		if err := f(&n); errors.Is(err, errUnchanged) {
+			return nil, nil
+		} else if err != nil {
 			return nil, err
 		}
 		return json.Marshal(n)
@@ -141,39 +143,43 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 	return r, nil
 }
 
-// list returns a tag, or all.
+// list returns a tag, or all. All are shown to an operator although the file is refused.
 func (s *Store) list(ctx context.Context, tag string) (all []segment.Tag, err error) {
-	err = s.use(ctx, filestore.Read, tag, func(n *numbers) error {
+	to := filestore.Change
+	if tag == "" {
+		to = filestore.Read
+	}
+	err = s.use(ctx, to, tag, func(n *numbers) error {
 		for _, name := range slices.Sorted(maps.Keys(n.Tags)) {
 			if r := n.Tags[name]; tag == "" || tag == name {
 				all = append(all, r.Tag(name, "file "+s.path))
 			}
 		}
-		return nil
+		return errUnchanged
 	})
 	return all, err
 }
 
-// errTaken says that a range was taken after the one that is given back.
-var errTaken = errors.New("segment/file: taken since")
+// errUnchanged says that the numbers stay as they are.
+var errUnchanged = errors.New("unchanged")
 
 // GiveBack implements [segment.Store].
-func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
+func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool,
+	err error,
+) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	_, err := s.change(ctx, tagstore.Call{Tag: tag, Create: true},
-		func(r *tagstore.Record, _ bool, _ tagstore.Shared) (int64, error) {
-			if r.Next != unused.Last+1 {
-				return 0, errTaken
-			}
-			r.Next = unused.First
-			return 0, nil
-		})
-	if errors.Is(err, errTaken) {
-		return false, nil
-	}
-	return err == nil, err
+	err = s.use(ctx, filestore.Change, tag, func(n *numbers) error {
+		r, there := n.Tags[tag]
+		if done = there && r.Next == unused.Last+1; !done {
+			return errUnchanged
+		}
+		r.Next = unused.First
+		n.Tags[tag] = r
+		return nil
+	})
+	return done && err == nil, err
 }
 
 // AdvanceAll implements [segment.Advancer]. It accepts the file as the one of this machine.

@@ -70,8 +70,10 @@ func wantOther(tb testing.TB, s *Store, says string) {
 	tb.Helper()
 	made := segment.Tag{Name: "b", Next: 1, Step: 10, Since: time.Now()}
 	r, take := s.Take(within(tb), "a", 10)
+	_, tag := s.Tag(within(tb), "a")
 	for what, err := range map[string]error{
-		"Take": take, "Create": s.Create(within(tb), made), "Advance": s.Advance(within(tb), "a", 500),
+		"Take": take, "Tag": tag, "Create": s.Create(within(tb), made),
+		"Advance": s.Advance(within(tb), "a", 500),
 	} {
 		if !errors.Is(err, segment.ErrStoreChanged) || !strings.Contains(err.Error(), says) {
 			safetytest.Unless(tb, err).Errorf("%s = %v, %v; want ErrStoreChanged, which says %q", what, r,
