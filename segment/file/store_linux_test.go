@@ -43,8 +43,8 @@ func takeOne(path string) error {
 	return err
 }
 
-// fillDisk mounts a small disk at dir and returns the error of a take when it is full. Once there is
-// room again, numbers have to go on.
+// fillDisk mounts a small disk at dir and returns the error of a take when it is full. Once there
+// is room again, numbers have to go on.
 func fillDisk(dir string) error {
 	if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
 		syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k")); err != nil {
