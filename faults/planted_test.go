@@ -25,7 +25,7 @@ var planted = []struct {
 	{
 		"numbers are given back below those of others", "segments", "segment/etcd/store.go",
 		"\tmine, taken := s.seenLast(tag)\n\tif !taken || mine.Next != unused.Last+1 {\n",
-		"\tmine, err := s.read(ctx, tag)\n\tif err != nil || mine.Next <= unused.Last {\n",
+		"\tmine, err := s.read(ctx, tag, \"\")\n\tif err != nil || mine.Next <= unused.Last {\n",
 	},
 	{
 		"a client takes one ID more than it was given", "service", "client/stock.go", "n <= p.count &&",

@@ -2,7 +2,9 @@ package etcd
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -18,7 +20,9 @@ type entry struct {
 	stored  string // the value; empty: there is no such tag
 	cluster cluster
 	naming  string // the value of the cluster record
-	wishes  []wish // the oldest first
+	wishes  []wish // of other calls, the oldest first
+	served  bool   // the own wish, with the range granted
+	granted segment.Range
 
 	used    int64 // above each number that this store has handed out
 	crowded bool  // there were wishes after the last change
@@ -42,23 +46,22 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 	defer end()
 	e, old := s.seenLast(c.Tag)
 	if !old {
-		e, err = s.read(ctx, c.Tag)
+		e, err = s.read(ctx, c.Tag, "")
 	}
 	conflicts := 0
 	if e.crowded {
 		conflicts = conflictsBeforeWish
 	}
-	var own wish
-	defer func() { s.withdraw(ctx, own) }()
+	own := "" // the ID of the wish
 	for done := false; err == nil; conflicts++ {
-		if r, granted := e.granted(own); granted && s.handOut(c.Tag, e, r) {
-			return r, nil
+		if e.served && s.handOut(c.Tag, e, e.granted) {
+			return e.granted, nil
 		}
 		after := e
 		var take int64
 		if take, err = s.apply(&after, c, f); err != nil && old {
 			// other programs may have changed it since
-			e, err = s.read(ctx, c.Tag)
+			e, err = s.read(ctx, c.Tag, own)
 		} else if err == nil && conflicts == conflictsBeforeWish && take > 0 {
 			own, e, err = s.wish(ctx, c.Tag, take)
 		} else if err == nil {
@@ -68,12 +71,14 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 			r := segment.Range{First: after.Next - take, Last: after.Next - 1}
 			back := after.Used > e.Used
 			if e, done, err = s.commit(ctx, c.Tag, e, after, take > 0, own); done && !back {
-				own = wish{}
 				s.handOut(c.Tag, e, r)
 				return r, nil
 			}
 		}
 		old = false
+	}
+	if own != "" {
+		s.withdraw(ctx, c.Tag, own)
 	}
 	return segment.Range{}, err
 }
@@ -126,7 +131,7 @@ func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.used = s.known[tag].used
-	e.wishes = nil
+	e.wishes, e.served = nil, false
 	above := r.First >= e.used
 	if above && r.Len() > 0 {
 		e.used = r.Last + 1
@@ -135,27 +140,27 @@ func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
 	return above
 }
 
-// gets are the operations that read an entry.
-func (s *Store) gets(tag string) []clientv3.Op {
+// gets are the operations that read an entry, for a call with a wish.
+func (s *Store) gets(tag, own string) []clientv3.Op {
 	return []clientv3.Op{
-		clientv3.OpGet(s.clusterKey()), clientv3.OpGet(s.key(tag)),
-		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithLimit(mostWishes),
+		clientv3.OpGet(s.clusterKey()), clientv3.OpGet(s.key(tag)), clientv3.OpGet(s.grantKey(own)),
+		clientv3.OpGet(s.wishKey(tag, ""), clientv3.WithPrefix(), clientv3.WithLimit(mostWishes),
 			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
 	}
 }
 
 // read reads a tag, after other operations of the same transaction.
-func (s *Store) read(ctx context.Context, tag string, before ...clientv3.Op) (entry, error) {
+func (s *Store) read(ctx context.Context, tag, own string, before ...clientv3.Op) (entry, error) {
 	sent := s.observed()
-	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag)...)...).Commit()
+	resp, err := s.client.Txn(ctx).Then(append(before, s.gets(tag, own)...)...).Commit()
 	if err != nil {
 		return entry{}, s.explain(ctx, err)
 	}
-	return s.seen(ctx, tag, resp.Header, resp.Responses[len(before):], sent)
+	return s.seen(ctx, tag, own, resp.Header, resp.Responses[len(before):], sent)
 }
 
 // seen returns the entry in an answer. If the cluster record does not agree, it is replaced first.
-func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
+func (s *Store) seen(ctx context.Context, tag, own string, h *pb.ResponseHeader,
 	answers []*pb.ResponseOp, sent observed,
 ) (e entry, err error) {
 	e.naming, err = decode(answers[0].GetResponseRange().Kvs, &e.cluster, &e.cluster.Version)
@@ -166,10 +171,17 @@ func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 		if err := s.adopt(ctx, clusterOf(h), e.naming, e.cluster, sent); err != nil {
 			return e, err
 		}
-		return s.read(ctx, tag)
+		return s.read(ctx, tag, own)
 	}
 	for _, kv := range answers[2].GetResponseRange().Kvs {
-		e.wishes = append(e.wishes, wish{key: string(kv.Key), text: string(kv.Value)})
+		_, err := fmt.Sscan(string(kv.Value), &e.granted.First, &e.granted.Last)
+		e.served = err == nil
+		e.crowded = true
+	}
+	for _, kv := range answers[3].GetResponseRange().Kvs {
+		if id := strings.TrimPrefix(string(kv.Key), s.wishKey(tag, "")); id != own {
+			e.wishes = append(e.wishes, wish{id, string(kv.Value)})
+		}
 		e.crowded = true
 	}
 	e.stored, err = decode(answers[1].GetResponseRange().Kvs, &e.record, &e.Version)
@@ -177,29 +189,35 @@ func (s *Store) seen(ctx context.Context, tag string, h *pb.ResponseHeader,
 	return e, err
 }
 
-// commit stores a tag as it is after a change and serves wishes, if everything is stored as it was
-// before. It returns the entry then.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, serves bool, own wish,
+// commit stores a tag as it is after a change, if everything is stored as it was before. It removes
+// the own wish, and serves those of others. It returns the entry then.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, serves bool,
+	own string,
 ) (e entry, done bool, err error) {
 	sent := s.observed()
-	same, with := after.serve(serves, own)
+	var same []clientv3.Cmp
+	var with []clientv3.Op
+	if serves {
+		same, with = s.serve(tag, &after)
+	}
 	after.Version = formatVersion
 	after.Cluster = after.cluster.Cluster
 	after.Write = rand.Uint64()
 	after.stored = encode(after.record)
 	with = append(with, clientv3.OpPut(s.key(tag), after.stored),
-		clientv3.OpGet(s.wishesOf(tag), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+		clientv3.OpDelete(s.wishKey(tag, own)),
+		clientv3.OpGet(s.wishKey(tag, ""), clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	resp, err := s.client.Txn(ctx).If(append(same, unchanged(s.clusterKey(), before.naming),
-		unchanged(s.key(tag), before.stored))...).Then(with...).Else(s.gets(tag)...).Commit()
+		unchanged(s.key(tag), before.stored))...).Then(with...).Else(s.gets(tag, own)...).Commit()
 	if err != nil {
 		return before, false, s.explain(ctx, err) // the outcome is unknown
 	}
 	if !resp.Succeeded {
-		e, err = s.seen(ctx, tag, resp.Header, resp.Responses, sent)
+		e, err = s.seen(ctx, tag, own, resp.Header, resp.Responses, sent)
 		return e, false, err
 	}
 	if !s.agrees(resp.Header, before.cluster, sent) {
-		e, err = s.read(ctx, tag)
+		e, err = s.read(ctx, tag, own)
 		return e, false, err
 	}
 	after.crowded = resp.Responses[len(with)-1].GetResponseRange().Count > 0

@@ -45,9 +45,11 @@ type Store struct {
 	reconnect etcdclient.Reconnect
 	closing   func() error
 
-	mu    sync.Mutex
-	last  observed
-	known map[string]entry // tags as this store has left them
+	mu     sync.Mutex
+	last   observed
+	known  map[string]entry // tags as this store has left them
+	leased clientv3.LeaseID // for wishes
+	since  time.Time        // when it was granted
 }
 
 var (
@@ -110,7 +112,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	s.mu.Unlock()
 	after := mine
 	after.Next = unused.First
-	e, done, err := s.commit(ctx, tag, mine, after, false, wish{})
+	e, done, err := s.commit(ctx, tag, mine, after, false, "")
 	if done {
 		s.handOut(tag, e, segment.Range{First: unused.First, Last: unused.First - 1})
 	}
@@ -157,7 +159,7 @@ func (s *Store) share(ctx context.Context, tag string, f func(c *cluster) error)
 	for done := false; !done && err == nil; {
 		var e entry
 		sent := s.observed()
-		if e, err = s.read(ctx, tag); err == nil && tag != "" && e.stored == "" {
+		if e, err = s.read(ctx, tag, ""); err == nil && tag != "" && e.stored == "" {
 			err = tagstore.Unknown(tag)
 		}
 		if err == nil {

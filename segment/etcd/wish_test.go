@@ -37,7 +37,7 @@ func (s server) wishes() int64 {
 // time that a refill has.
 func TestTake_Many(t *testing.T) {
 	t.Parallel()
-	const takers, each, delay = 64, 10, 10 * time.Millisecond
+	const each, delay = 10, 10 * time.Millisecond
 	s := start(t)
 	s.create(s.store(0), "a")
 	proxy := proxytest.Start(t, s.Endpoint)
@@ -45,7 +45,6 @@ func TestTake_Many(t *testing.T) {
 	var longest time.Duration
 	firsts := map[int64]bool{}
 	var running sync.WaitGroup
-	proxy.Delay(delay)
 	var requests atomic.Int64
 	count := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
 		c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
@@ -53,13 +52,22 @@ func TestTake_Many(t *testing.T) {
 		requests.Add(1)
 		return invoke(ctx, method, req, reply, c, opts...)
 	})
-	began := time.Now()
+	var stores []*Store
 	for range takers {
 		st, err := New(etcdtest.Connect(t, []string{proxy.Addr}, count), "orders", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = st.Close() })
+		if _, err := st.Tags(s.within()); err != nil { // it is connected
+			t.Fatal(err)
+		}
+		stores = append(stores, st)
+	}
+	requests.Store(0)
+	proxy.Delay(delay)
+	began := time.Now()
+	for _, st := range stores {
 		running.Go(func() {
 			for range each {
 				ctx, cancel := context.WithTimeout(context.Background(), segment.DefaultRefillTimeout)
@@ -130,8 +138,8 @@ func take(url string) error {
 	}
 }
 
-// takers are processes that take numbers of a tag.
-type takers struct {
+// processes take numbers of a tag.
+type processes struct {
 	server
 	mu    sync.Mutex
 	count []int
@@ -139,7 +147,7 @@ type takers struct {
 }
 
 // start adds some of them, and returns what kills them.
-func (k *takers) start(n int) (kill func()) {
+func (k *processes) start(n int) (kill func()) {
 	var all []*drivertest.Child
 	for range n {
 		c := drivertest.StartChild(k, takerEnv+"=etcd://"+k.Endpoint+"/orders")
@@ -169,7 +177,7 @@ func (k *takers) start(n int) (kill func()) {
 }
 
 // wait returns once each of the last n has some numbers more.
-func (k *takers) wait(n int) {
+func (k *processes) wait(n int) {
 	k.Helper()
 	k.mu.Lock()
 	before := slices.Clone(k.count)
@@ -196,17 +204,17 @@ func (k *takers) wait(n int) {
 func TestTake_KilledAndAway(t *testing.T) {
 	fulltest.Long(t, "the server is away for 4 s, and processes are started twice")
 	t.Parallel()
-	const processes = 6
+	const each = 6
 	s := start(t)
 	s.create(s.store(0), "a")
-	k := &takers{server: s, seen: map[string]bool{}}
-	kill := k.start(processes)
-	k.wait(processes)
+	k := &processes{server: s, seen: map[string]bool{}}
+	kill := k.start(each)
+	k.wait(each)
 	kill()
-	k.start(processes)
-	k.wait(processes)
+	k.start(each)
+	k.wait(each)
 	s.Kill()
 	time.Sleep(4 * time.Second) // the outage, which is longer than a refill may take
 	s.Restart(t)
-	k.wait(processes)
+	k.wait(each)
 }
