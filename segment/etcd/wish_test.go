@@ -60,7 +60,9 @@ func TestTake_Many(t *testing.T) {
 		stores = append(stores, st)
 	}
 	proxy.Delay(delay)
-	uncontended := takeAll(t, stores, each, time.Minute, func(i int) string { return fmt.Sprint("own", i) })
+	uncontended := takeAll(t, stores, each, time.Minute, func(i int) string {
+		return fmt.Sprint("own", i)
+	})
 	requests.Store(0)
 	limit := max(segment.DefaultRefillTimeout, 20*uncontended)
 	longest := takeAll(t, stores, each, limit, func(int) string { return "a" })
