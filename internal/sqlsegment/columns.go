@@ -35,14 +35,10 @@ func boundOf(name string) (int64, error) {
 		return math.MaxInt64, nil
 	}
 	digits, err := strconv.Atoi(m[2])
-	if err != nil || digits > 18 || m[2] == "" {
+	if err != nil || digits > 18 {
 		return math.MaxInt64, nil //nolint:nilerr // numeric without digits has no bound
 	}
-	n := int64(1)
-	for range digits {
-		n *= 10
-	}
-	return n - 1, nil
+	return int64(math.Pow10(digits)) - 1, nil
 }
 
 // holds notes which numbers a column can hold.

@@ -51,9 +51,9 @@ type Dialect struct {
 	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is
 	// here.
 	Unsafe sqldb.Risk
-	// Hidden is the condition that rows of {table} or {meta} may be hidden from this user. $SCHEMA and
-	// $TABLE name the table.
-	Hidden string
+	// Unfit is what makes {table} or {meta} unfit: rows may be hidden from this user, or changes are
+	// not rolled back. $SCHEMA and $TABLE name the table. Says has a verb for the names of both.
+	Unfit sqldb.Risk
 	// Key is the expression {key}: $ALL, a colon, and the tag as biz_tag has it.
 	Key string
 	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA,

@@ -6,46 +6,56 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// given is what this store has handed out: the last number of each tag.
+// given is what this store has handed out of each tag.
 type given struct {
 	mu   sync.Mutex
 	tags map[string]floor
 }
 
-// floor is a number that all ranges of a tag begin above which are asked for from now on, and how
-// often something was given back.
+// floor is a number that all ranges of a tag begin at or above which are asked for from now on, how
+// often something was given back, and the last ranges that were handed out and are held.
 type floor struct {
-	last    int64
+	next    int64
 	returns int
+	held    []segment.Range
 }
+
+// mostHeld is how many ranges of a tag are kept, and so how many can be given back before the floor
+// is lower than it has to be.
+const mostHeld = 16
 
 // floor is that of a tag.
 func (g *given) floor(tag string) floor {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, ok := g.tags[tag]
-	if !ok {
-		f.last = -1
-	}
-	return f
+	return g.tags[tag]
 }
 
 // note notes a range that was taken.
 func (g *given) note(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.tags == nil {
-		g.tags = map[string]floor{}
-	}
-	now := g.tags[tag]
-	g.tags[tag] = floor{max(now.last, r.Last), now.returns}
+	f := g.tags[tag]
+	f.next = max(f.next, r.Last+1)
+	f.held = append(f.held, r)
+	f.held = f.held[max(0, len(f.held)-mostHeld):]
+	g.tags[tag] = f
 }
 
-// back notes that a range is given back.
+// back notes that a range is given back. The numbers below it may be those of another program,
+// which gives them back as well: the floor is above what is held here.
 func (g *given) back(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f, ok := g.tags[tag]; ok && f.last == r.Last {
-		g.tags[tag] = floor{r.First - 1, f.returns + 1}
+	f := floor{returns: g.tags[tag].returns + 1}
+	for _, one := range g.tags[tag].held {
+		if one.Last == r.Last {
+			one.Last = r.First - 1
+		}
+		if one.First <= one.Last { //mutant:sql-segment-held
+			f.next = max(f.next, one.Last+1)
+			f.held = append(f.held, one)
+		}
 	}
+	g.tags[tag] = f
 }

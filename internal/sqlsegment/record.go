@@ -26,6 +26,7 @@ type mark struct {
 type record struct {
 	mark
 	minutes int64
+	counted time.Time // when a program has found it
 }
 
 // What a mark says instead of naming a server.
@@ -36,14 +37,12 @@ const (
 	wentBack = refused + "went back to %d, after %d"
 )
 
-// same reports whether a mark names the server that is here.
+// same reports whether a mark names the server that is here, or some of those that are one with it.
 func (s *Store) same(m mark, here string) bool {
-	return m.identity == here || here == s.opts.group() && slices.Contains(s.opts.Servers, m.identity)
+	other := func(one string) bool { return !slices.Contains(s.opts.Servers, one) }
+	return m.identity == here ||
+		here == s.group && !slices.ContainsFunc(strings.Split(m.identity, ","), other)
 }
-
-// group is the identity of several servers that are one, because each has all that any of them has
-// confirmed.
-func (o *Options) group() string { return strings.Join(o.Servers, ",") }
 
 // known returns what was last found to be right, and the newest stamp that was found right for a
 // tag.
@@ -63,33 +62,34 @@ func (s *Store) adopt(r record) {
 	case r.minutes <= s.record.minutes:
 		return
 	}
-	s.record, s.counted = r, time.Now()
+	s.record = r
+	s.record.counted = time.Now()
 }
 
 // judge returns nil if ranges of a tag may be taken where it was read. What it finds wrong first it
 // records, so that every program refuses until somebody has raised all tags, or this one; or it
-// raises all tags by Options.Skip if this is another server.
-func (s *Store) judge(ctx context.Context, tag string, r row) error {
-	known, _ := s.known("")
+// raises all tags by Options.Skip if this is another server: the row has to be read again then.
+func (s *Store) judge(ctx context.Context, tag string, r row) (again bool, err error) {
+	known := r.known //mutant:sql-segment-known
 	back := r.base.stamp < known.stamp ||
 		r.base.stamp == known.stamp && r.base.minutes < known.minutes
 	was, moved := strings.CutPrefix(r.base.identity, changed)
 	was, old := strings.CutPrefix(was, restored)
 	switch {
 	case old, moved && s.opts.Skip == 0:
-		return &segment.StoreChangedError{Tag: tag, Was: was, Here: r.here}
+		return false, &segment.StoreChangedError{Tag: tag, Was: was, Here: r.here}
 	case moved || !s.same(r.base.mark, r.here) || back && !s.same(known.mark, r.here):
 		if back {
 			was = known.identity
 		}
-		return s.meet(ctx, tag, changed, was, r.here)
+		return true, s.meet(ctx, tag, r, changed, was, r.here)
 	case back:
 		was = fmt.Sprintf("%s at %d/%d", known.identity, known.stamp, known.minutes)
 		here := fmt.Sprintf("%s at %d/%d", r.here, r.base.stamp, r.base.minutes)
-		return s.meet(ctx, tag, restored, was, here)
+		return true, s.meet(ctx, tag, r, restored, was, here)
 	}
 	s.adopt(r.base)
-	return nil
+	return false, nil
 }
 
 // judgeOwn returns nil unless what is recorded of a tag itself names another server, or says why
@@ -112,11 +112,17 @@ func (s *Store) judgeOwn(tag string, r row) error {
 	return &segment.StoreChangedError{Tag: tag, Was: r.own.identity, Here: r.here}
 }
 
-// meet records that the table is not as it was, or skips numbers if it is on another server.
-func (s *Store) meet(ctx context.Context, tag, what, was, here string) error {
+// meet records that the table is not as it was, or skips numbers if it is on another server. It
+// does nothing if the record is not the one that was read: somebody else was faster.
+func (s *Store) meet(ctx context.Context, tag string, r row, what, was, here string) error {
 	wrong := &segment.StoreChangedError{Tag: tag, Was: was, Here: here}
 	f, err := s.find(ctx)
-	if err == nil && what == changed && s.opts.Skip > 0 {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w (%w)", wrong, err)
+	case f.base.mark != r.base.mark || f.here != r.here:
+		return nil
+	case what == changed && s.opts.Skip > 0:
 		done, err := s.raise(ctx, f, s.opts.Skip)
 		if done {
 			s.log.Warn("the store of segments is another server than before; numbers were skipped",
@@ -124,26 +130,26 @@ func (s *Store) meet(ctx context.Context, tag, what, was, here string) error {
 		}
 		return err
 	}
-	if err == nil && !strings.HasPrefix(f.base.identity, refused) {
-		err = s.refuse(ctx, f, "", f.base.mark, what+was+", then "+here)
-	}
-	if err != nil {
+	return s.refuse(ctx, wrong, "", f.base.mark, what+was+", then "+here)
+}
+
+// refuse records why nothing may be taken of a tag, or of any if it is empty, in place of a mark,
+// and returns the error that says so.
+func (s *Store) refuse(ctx context.Context, wrong error, tag string, was mark, why string) error {
+	s.log.Warn("the store of segments gives no more ranges until somebody raises its tags",
+		"table", s.table.String(), "tag", cmp.Or(tag, "all"), "reason", why)
+	if err := s.put(ctx, tag, was, fmt.Sprintf("%.400s", why)); err != nil { // what the column holds
 		return fmt.Errorf("%w (recording it: %w)", wrong, err)
 	}
 	return wrong
 }
 
-// refuseTime bounds the recording of a refusal, which may have to wait for the caller's
-// transaction.
-const refuseTime = 2 * time.Second
-
-// refuse records why nothing may be taken of a tag, or of any if it is empty, in place of a mark.
-func (s *Store) refuse(ctx context.Context, f finding, tag string, was mark, why string) error {
-	s.log.Warn("the store of segments gives no more ranges until somebody raises its tags",
-		"table", s.table.String(), "tag", cmp.Or(tag, "all"), "reason", why)
-	ctx, cancel := context.WithTimeout(ctx, refuseTime)
-	defer cancel()
-	_, err := s.transact(ctx, true, s.say(tag, mark{why, s.newStamp(f)}, was)...)
+// put records something of a tag, or of all, in place of a mark.
+func (s *Store) put(ctx context.Context, tag string, was mark, is string) error {
+	f, err := s.find(ctx)
+	if err == nil {
+		_, err = s.transact(ctx, s.say(tag, mark{is, s.newStamp(f)}, was)...)
+	}
 	return err
 }
 
@@ -189,9 +195,9 @@ func (s *Store) raise(ctx context.Context, f finding, by int64) (done bool, err 
 			"THEN $BOUND ELSE max_id + $BY END WHERE EXISTS (SELECT 1 "+recorded+") {all}", v),
 		s.write("INSERT INTO {meta} (name, identity, stamp) SELECT $SKIPS, $DAY, $BY "+recorded, v),
 		s.write("SELECT stamp "+recorded, v))
-	rows, err := s.transact(ctx, true, script...)
+	rows, err := s.transact(ctx, script...)
 	if done = err == nil && len(rows) > 0; done {
-		s.adopt(record{is, f.base.minutes})
+		s.adopt(record{mark: is, minutes: f.base.minutes})
 	}
 	return done, err
 }
@@ -218,16 +224,13 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 // look looks at the server before the first call: its identity, what its columns hold, what it may
 // lose.
 func (s *Store) look(ctx context.Context) error {
-	if s.looked.Load() {
-		return nil
-	}
 	select {
 	case s.looking <- struct{}{}:
 		defer func() { <-s.looking }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if s.looked.Load() {
+	if s.looked {
 		return nil
 	}
 	found, err := s.begin(ctx)
@@ -247,7 +250,7 @@ func (s *Store) look(ctx context.Context) error {
 	for _, w := range found.risks {
 		s.log.Warn("the store of segments has a weakness", "table", s.table.String(), "warning", w)
 	}
-	s.looked.Store(true)
+	s.looked = true
 	return nil
 }
 
@@ -266,7 +269,7 @@ func (s *Store) begin(ctx context.Context) (finding, error) {
 	case err != nil || f.base.identity != "" && f.base.minutes > 0:
 		return f, err
 	}
-	_, err = s.transact(ctx, true, script...)
+	_, err = s.transact(ctx, script...)
 	if class := s.db.Class(err); err == nil || class == sqldb.Duplicate || class == sqldb.Race {
 		return s.find(ctx)
 	}
@@ -286,17 +289,17 @@ type finding struct {
 func (s *Store) find(ctx context.Context) (f finding, err error) {
 	plain := s.dialect.Plain
 	number := func(n string) string { return plain("CAST(COALESCE(" + n + ", 0) AS CHAR(20))") }
-	text := "SELECT 'here', " + plain("{identity}") + ", CASE WHEN " + s.dialect.Hidden +
+	text := "SELECT 'here', " + plain("{identity}") + ", CASE WHEN " + s.dialect.Unfit.If +
 		" THEN '1' ELSE '0' END UNION ALL SELECT 'now', '', " + number("{now}") +
 		" UNION ALL " + s.dialect.Types +
 		" UNION ALL SELECT 'base', " + plain("identity") + ", " + number("stamp") +
 		" FROM {meta} WHERE name = $ALL UNION ALL SELECT 'minutes', '', " + number("stamp") +
 		" FROM {meta} WHERE name = $MINUTES UNION ALL SELECT 'newest', '', " +
-		number("MAX(stamp)") + " FROM {meta}"
+		number("MAX(stamp)") + " FROM {meta} WHERE name NOT LIKE '%!skipped:%'"
 	for i, r := range s.dialect.Risks {
 		text += fmt.Sprintf(" UNION ALL SELECT 'risk', '%d', CASE WHEN %s THEN '1' ELSE '0' END", i, r.If)
 	}
-	rows, err := s.transact(ctx, false, s.write(text, nil))
+	rows, err := s.transact(ctx, s.write(text, nil))
 	if err != nil {
 		return f, err
 	}
@@ -306,7 +309,7 @@ func (s *Store) find(ctx context.Context) (f finding, err error) {
 		switch r[0] {
 		case "here":
 			if f.here = r[1]; n == 1 { //mutant:segment-hidden
-				return f, fmt.Errorf("%w: "+sqldb.Hidden, segment.ErrInvalidConfig,
+				return f, fmt.Errorf("%w: "+s.dialect.Unfit.Says, segment.ErrInvalidConfig,
 					s.table.String()+", "+metaName)
 			}
 		case "now":
@@ -348,7 +351,7 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 // looked at by the first call that reaches it.
 func (s *Store) Look(ctx context.Context) error {
 	err := s.call(ctx, func(context.Context) error { return nil })
-	if err != nil && (errors.Is(err, segment.ErrInvalidConfig) || ctx.Err() != nil) {
+	if errors.Is(err, segment.ErrInvalidConfig) || ctx.Err() != nil {
 		return err
 	}
 	return nil

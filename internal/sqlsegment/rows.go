@@ -26,6 +26,7 @@ type row struct {
 	unsafe     bool   // it is set such that nothing may be taken
 	base       record // what is recorded for all tags
 	own        mark   // and for this one
+	known      record // what was known before it was read
 }
 
 // reading is the statement that reads a row. After statements that have locked and changed it, it
@@ -52,10 +53,12 @@ func (s *Store) reading(after string) string {
 
 // read reads the row of a tag, after other statements of the same transaction.
 func (s *Store) read(ctx context.Context, tag string, before ...string) (r row, err error) {
+	known, _ := s.known("")
 	text := s.write(s.reading(""), values{"$TAG": tag})
-	rows, err := s.transact(ctx, len(before) > 0, append(before, text)...)
+	rows, err := s.transact(ctx, append(before, text)...)
 	if err == nil {
 		r, err = s.parse(tag, rows)
+		r.known = known
 	}
 	return r, err
 }
@@ -80,17 +83,20 @@ func (s *Store) parse(tag string, rows [][]string) (r row, err error) {
 	r.next, r.nextDamage = s.storedNext(tag, cols[1])
 	r.step, r.stepDamage = s.storedStep(tag, cols[2])
 	r.base.identity, r.own.identity = cols[6], cols[9]
+	if r.was, err = wholeNumber(cols[3]); err != nil { // there was no row to lock
+		r.was = r.next //mutant:sql-segment-was
+	}
 	// What is empty is 0.
-	r.was, _ = wholeNumber(cols[3])
 	r.base.stamp, _ = wholeNumber(cols[7])
 	r.base.minutes, _ = wholeNumber(cols[8])
 	r.own.stamp, _ = wholeNumber(cols[10])
 	return r, nil
 }
 
-// transact makes statements in one transaction.
-func (s *Store) transact(ctx context.Context, write bool, texts ...string) ([][]string, error) {
-	return s.db.Transact(ctx, write, statements(texts))
+// transact makes statements in one transaction. None is read-only: proxies send those to replicas,
+// where an earlier record is found, and another server.
+func (s *Store) transact(ctx context.Context, texts ...string) ([][]string, error) {
+	return s.db.Transact(ctx, true, statements(texts))
 }
 
 // statements are those of a transaction.
@@ -154,7 +160,7 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags
 // tags lists some tags, or all.
 func (s *Store) tags(ctx context.Context, some, tag string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.transact(ctx, false,
+		rows, err := s.transact(ctx,
 			s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some,
 				values{"$TAG": tag}))
 		if err != nil {
@@ -204,7 +210,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		}
 		// Whoever skips numbers, or removes groups, does so before, or finds the tag.
 		const pruned = "SELECT identity FROM {meta} WHERE name = $PRUNED"
-		rows, err := s.transact(ctx, true, s.write(lockRecord, nil),
+		rows, err := s.transact(ctx, s.write(lockRecord, nil),
 			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) SELECT $TAG, $NEXT + "+
 				"COALESCE(SUM(stamp), 0), $STEP, $WHAT FROM {meta} WHERE LEFT(name, $LEN) = $SKIPS AND "+
 				"identity >= $SINCE HAVING COALESCE(("+pruned+"), '') < $OVER", v), s.write(pruned, v))
@@ -238,7 +244,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 	day := before.Format(time.DateOnly)
 	v := values{"$TAG": tag, "$PRUNED": s.pruned(tag), "$DAY": day}
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.transact(ctx, true, s.write(lockRecord, nil),
+		rows, err := s.transact(ctx, s.write(lockRecord, nil),
 			s.write("UPDATE {meta} SET identity = $DAY WHERE name = $PRUNED AND identity < $DAY", v),
 			s.write(s.dialect.Insert+" {meta} (name, identity, stamp) SELECT $PRUNED, $DAY, 0 FROM {table} "+
 				"WHERE biz_tag = $TAG "+s.dialect.Present, v),
@@ -252,7 +258,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 			return fmt.Errorf("%w: the groups of tag %q before %s are removed already",
 				segment.ErrInvalidConfig, tag, rows[0][0])
 		}
-		all, err := s.transact(ctx, false, s.write("SELECT biz_tag FROM {table}", nil))
+		all, err := s.transact(ctx, s.write("SELECT biz_tag FROM {table}", nil))
 		var names []string
 		for _, r := range all {
 			if of, _, _ := segment.GroupOf(r[0]); of == tag && segment.CheckPruned(r[0], before) != nil {
@@ -262,7 +268,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 		if removed = len(names); err != nil || removed == 0 {
 			return err
 		}
-		_, err = s.transact(ctx, true, s.write("DELETE FROM {table} WHERE biz_tag IN ($NAMES)",
+		_, err = s.transact(ctx, s.write("DELETE FROM {table} WHERE biz_tag IN ($NAMES)",
 			values{"$NAMES": expression(strings.Join(names, ", "))}))
 		return err
 	})
@@ -298,7 +304,7 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 				"$TO": to, "$OWN": int64(math.MaxInt64), // whatever is recorded of this tag
 			})
 			if err == nil {
-				err = s.judge(ctx, tag, r)
+				_, err = s.judge(ctx, tag, r)
 			}
 			switch {
 			case err != nil:
@@ -309,23 +315,14 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 				return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
 					segment.ErrInvalidConfig, tag, r.next, to)
 			case raised || r.next == to:
-				return s.accept(ctx, r)
+				if r.own.stamp <= r.base.stamp || s.same(r.own, r.here) {
+					return nil
+				}
+				return s.put(ctx, r.tag, r.own, r.here)
 			}
 		}
 		return s.altered(tag)
 	})
-}
-
-// accept records that a tag is as it should be on this server, if something else is recorded of it.
-func (s *Store) accept(ctx context.Context, r row) error {
-	if r.own.stamp <= r.base.stamp || s.same(r.own, r.here) {
-		return nil
-	}
-	f, err := s.find(ctx)
-	if err == nil {
-		_, err = s.transact(ctx, true, s.say(r.tag, mark{r.here, s.newStamp(f)}, r.own)...)
-	}
-	return err
 }
 
 // fits refuses what a column would clamp.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -47,24 +48,25 @@ type Store struct {
 	opts    Options
 	log     *slog.Logger
 	check   *wrongserver.Check // nil: it is not known where the server is
-	// An expression: the server, or all of Options.Servers if it is one of them.
+	// The identity of several servers that are one, because each has all that any of them has
+	// confirmed: Options.Servers, sorted.
+	group string
+	// An expression: the server, or group if it is one of them.
 	identity string
 
 	done     context.Context // ends with Close
 	finish   context.CancelFunc
-	looked   atomic.Bool   // the server was looked at
-	looking  chan struct{} // has one while that is under way
+	looking  chan struct{} // has one while looked is in use
+	looked   bool          // the server was looked at
 	bound    atomic.Int64  // the largest number that max_id can hold
 	stepMost atomic.Int64  // the largest number that step can hold
 	given    given
 
 	mu       sync.Mutex
 	record   record           // as it was last found to be right
-	counted  time.Time        // when that changed
 	own      map[string]int64 // stamps of marks of tags that are right, and newer than the record
 	warnings []string
-	closing  sync.Once
-	closed   error
+	closing  func() error
 }
 
 var (
@@ -85,9 +87,16 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	if err := db.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
+	o.Servers = slices.Compact(slices.Sorted(slices.Values(o.Servers)))
+	group := strings.Join(o.Servers, ",")
+	if n := len(group); n > 400 {
+		return nil, fmt.Errorf("%w: the names of the servers have %d characters together; 400 at most",
+			segment.ErrInvalidConfig, n)
+	}
 	s := &Store{
 		db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]int64{},
-		looking: make(chan struct{}, 1), identity: d.Lineage,
+		looking: make(chan struct{}, 1), group: group, identity: d.Lineage,
+		given: given{tags: map[string]floor{}}, closing: sync.OnceValue(db.Close),
 	}
 	if len(o.Servers) > 0 {
 		var names []string
@@ -95,37 +104,29 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 			names = append(names, d.Text(name))
 		}
 		s.identity = fmt.Sprintf("CASE WHEN %s IN (%s) THEN %s ELSE %s END", d.Lineage,
-			strings.Join(names, ", "), d.Text(o.group()), d.Lineage)
+			strings.Join(names, ", "), d.Text(group), d.Lineage)
 	}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
 
+// tableName is the name of a table.
+var tableName = regexp.MustCompile(`^(?:([\w$]{1,63})\.)?([\w$]{1,63})$`)
+
 // parseTable reads the name of a table.
-func parseTable(s string) (t table, err error) {
-	parts := strings.Split(s, ".")
-	for _, part := range parts {
-		if part == "" || len(part) > 63 ||
-			strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") != "" ||
-			len(parts) > 2 {
-			return t, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, digits, _ "+
-				"and $, 63 at most each", segment.ErrInvalidConfig, s)
-		}
+func parseTable(s string) (table, error) {
+	m := tableName.FindStringSubmatch(s)
+	if m == nil {
+		return table{}, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, "+
+			"digits, _ and $, 63 at most each", segment.ErrInvalidConfig, s)
 	}
-	t.name = parts[len(parts)-1]
-	if len(parts) == 2 {
-		t.schema = parts[0]
-	}
-	return t, nil
+	return table{m[1], m[2]}, nil
 }
 
 // Close implements [segment.Store].
 func (s *Store) Close() error {
-	s.closing.Do(func() {
-		s.finish()
-		s.closed = s.db.Close()
-	})
-	return s.closed
+	s.finish()
+	return s.closing()
 }
 
 // Warnings implements [segment.Warner].
@@ -145,11 +146,9 @@ func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) err
 		if err == nil || s.db.Class(err) != sqldb.Race || ctx.Err() != nil {
 			return err
 		}
-		pause := time.NewTimer(racePause + rand.N(racePause))
 		select {
-		case <-pause.C:
+		case <-time.After(racePause + rand.N(racePause)):
 		case <-ctx.Done():
-			pause.Stop()
 			return err
 		}
 	}
@@ -160,7 +159,7 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context) error) err
 	if s.done.Err() != nil {
 		return segment.ErrClosed
 	}
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -187,9 +186,6 @@ func (s *Store) missing() error {
 
 // explain adds what to do to an error of a server.
 func (s *Store) explain(err error) error {
-	if err == nil {
-		return nil
-	}
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
 		return fmt.Errorf("%w\n%w", s.missing(), err)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -33,9 +33,16 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 // sender makes statements in one transaction and returns the rows of the last one.
 type sender func(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
 
-// commit sends statements that may be sent again, and commits them.
-func (s *Store) commit(ctx context.Context, statements []sqldb.Statement) ([][]string, error) {
-	return s.db.Transact(ctx, true, statements)
+// commit sends statements that may be sent again, and commits them. The minutes rise with them: in
+// a transaction of a caller's they would be locked, and be rolled back with it. If another
+// transaction has locked them, a later take raises them.
+func (s *Store) commit(ctx context.Context, all []sqldb.Statement) ([][]string, error) {
+	if known, _ := s.known(""); time.Since(known.counted) >= time.Minute {
+		all = slices.Insert(all, len(all)-1, sqldb.Statement{SQL: s.write("UPDATE {meta} SET stamp = "+
+			"stamp + 1 WHERE name = (SELECT name FROM (SELECT name FROM {meta} WHERE name = $MINUTES AND "+
+			"stamp = $COUNT LIMIT 1 FOR UPDATE SKIP LOCKED) AS free)", values{"$COUNT": known.minutes})})
+	}
+	return s.db.Transact(ctx, true, all)
 }
 
 // Gapless takes one number of a tag within a transaction of the caller's: run sends it a statement
@@ -48,8 +55,8 @@ func (s *Store) Gapless(ctx context.Context, tag string,
 	}
 	var r segment.Range
 	err := s.once(ctx, func(ctx context.Context) (err error) {
-		within := func(ctx context.Context, statements []sqldb.Statement) (rows [][]string, err error) {
-			for _, one := range statements {
+		within := func(ctx context.Context, all []sqldb.Statement) (rows [][]string, err error) {
+			for _, one := range all {
 				if rows, err = run(ctx, one.SQL); err != nil {
 					break
 				}
@@ -83,9 +90,9 @@ func (s *Store) take(ctx context.Context, send sender, tag string,
 		if step > 0 {
 			size = step
 		}
-		r, taken, err := s.change(ctx, send, tag, "{old} + $SIZE",
+		r, taken, err := s.change(ctx, send, tag, "{was} + $SIZE",
 			"max_id BETWEEN $LOW AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST", values{
-				"$SIZE": size, "$LOW": floor.last + 1, "$BOUND": s.bound.Load(),
+				"$SIZE": size, "$LOW": floor.next, "$BOUND": s.bound.Load(),
 				"$MOST": int64(segment.MaxStep),
 			})
 		if taken {
@@ -111,7 +118,7 @@ func (s *Store) take(ctx context.Context, send sender, tag string,
 // forever is how many microseconds a statement may wait for a call without an end.
 const forever = int64(24 * time.Hour / time.Microsecond)
 
-// change makes one UPDATE of the next number of a tag, {old}, if a condition is met and the record
+// change makes one UPDATE of the next number of a tag, {was}, if a condition is met and the record
 // is as it was found to be right, and reads what is stored then. That is one message and one
 // transaction: the row is locked first, because what is read while one waits for a lock may be old,
 // and nothing is stored unless it is what was asked for.
@@ -119,6 +126,9 @@ func (s *Store) change(ctx context.Context, send sender, tag, set, where string,
 ) (r row, done bool, err error) {
 	known, newest := s.known(tag)
 	v["$TAG"], v["$HERE"], v["$STAMP"], v["$COUNT"] = tag, known.identity, known.stamp, known.minutes
+	if s.same(known.mark, s.group) { // one of them, or some, are on record
+		v["$HERE"] = s.group
+	}
 	if _, any := v["$OWN"]; !any {
 		v["$OWN"] = newest
 	}
@@ -127,48 +137,33 @@ func (s *Store) change(ctx context.Context, send sender, tag, set, where string,
 		v["$WAIT"] = max(0, time.Until(end).Microseconds())
 	}
 	script := []string{
-		s.dialect.Lock, "UPDATE {table} SET max_id = " + strings.ReplaceAll(set, "{old}", "max_id") +
-			"{updates} WHERE biz_tag = $TAG AND " + where + " AND NOT ({unsafe}) AND " + s.dialect.Prompt +
+		s.dialect.Lock, "UPDATE {table} SET max_id = " + set + "{updates} WHERE biz_tag = $TAG AND " +
+			"max_id = {was} AND " + where + " AND NOT ({unsafe}) AND " + s.dialect.Prompt +
 			" AND {identity} = $HERE AND (SELECT stamp FROM {meta} WHERE " +
 			"name = $ALL) = $STAMP AND " + //mutant:sql-segment-record
 			"(SELECT stamp FROM {meta} WHERE name = $MINUTES) >= $COUNT AND " +
 			"COALESCE((SELECT stamp FROM {meta} WHERE name = {key}), 0) <= $OWN",
+		s.reading(set),
 	}
-	if s.minuteOver() {
-		script = append(script,
-			"UPDATE {meta} SET stamp = stamp + 1 WHERE name = $MINUTES AND stamp = $COUNT")
-	}
-	script = append(script, s.reading(strings.ReplaceAll(set, "{old}", "{was}")))
 	for i, text := range script {
 		script[i] = s.write(text, v)
 	}
 	rows, err := send(ctx, statements(script))
 	if s.db.Class(err) == sqldb.Mismatch {
-		err = s.damaged(ctx, tag, err)
+		if _, read := s.read(ctx, tag); read != nil {
+			return r, false, read
+		}
+		return r, false, fmt.Errorf("%w (%w)", s.altered(tag), err)
 	}
 	if err == nil {
 		r, err = s.parse(tag, rows)
+		r.known = known
 	}
 	done = err == nil && r.nextDamage == nil && r.next != r.was
 	if done && r.base.mark == known.mark {
 		s.adopt(r.base)
 	}
 	return r, done, err
-}
-
-// minuteOver reports whether the minutes of the record have to rise.
-func (s *Store) minuteOver() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record.minutes > 0 && time.Since(s.counted) >= time.Minute
-}
-
-// damaged is the error of a change that was rolled back.
-func (s *Store) damaged(ctx context.Context, tag string, err error) error {
-	if _, err := s.read(ctx, tag); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", s.altered(tag), err)
 }
 
 // altered is the error of a change that was not stored as it is.
@@ -178,20 +173,32 @@ func (s *Store) altered(tag string) error {
 		segment.ErrDamaged, tag, s.table)
 }
 
+// refuseTime bounds how long a change of the record may take. It may have to wait for the caller's
+// own transaction, which waits for it.
+const refuseTime = 2 * time.Second
+
 // why finds out why nothing was taken. Nil: that is over.
 func (s *Store) why(ctx context.Context, tag string, r row, before floor) error {
+	ctx, cancel := context.WithTimeout(ctx, refuseTime)
+	defer cancel()
 	switch {
 	case r.unsafe:
 		return fmt.Errorf("%w: %s", segment.ErrInvalidConfig, s.dialect.Unsafe.Says)
 	case r.nextDamage != nil:
 		return r.nextDamage
 	}
-	if err := cmp.Or(s.judge(ctx, tag, r), s.judgeOwn(tag, r)); err != nil {
+	if again, err := s.judge(ctx, tag, r); again || err != nil {
+		return err
+	}
+	if err := s.judgeOwn(tag, r); err != nil {
 		return err
 	}
 	now := s.given.floor(tag)
-	if r.next <= before.last && now.returns == before.returns { //mutant:sql-segment-back
-		return s.fellBack(ctx, tag, r, before.last)
+	if r.next < before.next && now.returns == before.returns { //mutant:sql-segment-back
+		back := &segment.WentBackError{
+			Tag: tag, Got: segment.Range{First: r.next, Last: r.next}, Above: before.next - 1,
+		}
+		return s.refuse(ctx, back, r.tag, r.own, fmt.Sprintf(wentBack, r.next, back.Above))
 	}
 	if r.next >= s.bound.Load() {
 		if _, err := s.find(ctx); err != nil { // somebody may have widened the column
@@ -207,21 +214,6 @@ func (s *Store) why(ctx context.Context, tag string, r row, before floor) error 
 			segment.ErrExhausted, tag, s.table, r.next, bound, wider)
 	}
 	return nil
-}
-
-// fellBack records that a row is below what this program was given.
-func (s *Store) fellBack(ctx context.Context, tag string, r row, last int64) error {
-	back := &segment.WentBackError{
-		Tag: tag, Got: segment.Range{First: r.next, Last: r.next}, Above: last,
-	}
-	f, err := s.find(ctx)
-	if err == nil {
-		err = s.refuse(ctx, f, r.tag, r.own, fmt.Sprintf(wentBack, r.next, last))
-	}
-	if err != nil {
-		return fmt.Errorf("%w (recording it: %w)", back, err)
-	}
-	return back
 }
 
 // GiveBack implements [segment.Store]. It is sent once.

@@ -38,7 +38,7 @@ func TestBound(t *testing.T) {
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
 	s := start(t)
-	url := s.url()
+	url := s.StoreURL
 	s.URLs(mysqltest.Password+"@", []string{
 		url, url + "?table=leaf_alloc", url + "?failover=stop",
 		url + "?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",

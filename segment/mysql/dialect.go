@@ -1,8 +1,6 @@
 package mysql
 
 import (
-	"slices"
-
 	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
@@ -14,15 +12,22 @@ func dialect() sqlsegment.Dialect {
 		Words: mysqldb.Words,
 		Quote: func(name string) string { return "`" + name + "`" },
 		Plain: plain,
-		Lock: "SELECT COALESCE(max_id, -1), NOW(6) INTO @unalike_was, @unalike_since FROM {table} " +
-			"WHERE biz_tag = $TAG LIMIT 1 FOR UPDATE",
+		// MAX is NULL if there is no row: what an earlier take has kept is forgotten.
+		Lock: "SELECT MAX(COALESCE(max_id, -1)), NOW(6) INTO @unalike_was, @unalike_since FROM " +
+			"{table} WHERE biz_tag = $TAG LIMIT 1 FOR UPDATE",
 		Was:   "@unalike_was",
 		Abort: mysqldb.Abort,
 		// The server does not notice that a client has gone which waits for a lock.
 		Prompt: "TIMESTAMPDIFF(MICROSECOND, @unalike_since, SYSDATE(6)) <= $WAIT",
 		Unsafe: mysqldb.Statements,
-		Hidden: "1 = 0",
-		Key:    "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
+		Unfit: sqldb.Risk{
+			If: "EXISTS (SELECT 1 FROM information_schema.TABLES WHERE " + named +
+				" AND TABLE_TYPE = 'BASE TABLE' AND " +
+				"ENGINE NOT IN (SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'))",
+			Says: "a storage engine of the tables %v has no transactions and locks no rows, with which " +
+				"ranges would be handed out twice; run ALTER TABLE .. ENGINE = InnoDB",
+		},
+		Key: "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
 		Types: "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") +
 			" FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
 		Updated: "UNIX_TIMESTAMP(update_time)",
@@ -34,13 +39,7 @@ func dialect() sqlsegment.Dialect {
 		Meta: "CREATE TABLE IF NOT EXISTS {meta} (name varchar(255) CHARACTER SET utf8mb4 COLLATE " +
 			"utf8mb4_bin NOT NULL PRIMARY KEY, " +
 			"identity varchar(400) CHARACTER SET utf8mb4 NOT NULL, stamp bigint NOT NULL) ENGINE = InnoDB",
-		Risks: append(slices.Clone(mysqldb.Risks), sqldb.Risk{
-			If: "EXISTS (SELECT 1 FROM information_schema.TABLES WHERE " + named +
-				" AND TABLE_TYPE = 'BASE TABLE' AND " +
-				"ENGINE NOT IN (SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'))",
-			Says: "the table's storage engine has no transactions, with which a crash loses ranges that " +
-				"were handed out; run ALTER TABLE .. ENGINE = InnoDB",
-		}),
+		Risks: mysqldb.Risks,
 	}
 }
 

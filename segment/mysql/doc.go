@@ -38,7 +38,8 @@
 // session's settings. It changes nothing if the binary log has statements, because replicas would
 // not have the range; if max_id would not fit into its column; if the server is another one than
 // before; or if it has waited in the server for longer than its caller does. Dead locks are tried
-// again. What is given back is sent in a transaction of two messages, and once.
+// again. What is given back is sent in a transaction of two messages, and once. A table whose
+// storage engine has no transactions is refused.
 //
 // # Which server it is
 //

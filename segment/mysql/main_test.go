@@ -52,6 +52,7 @@ func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
 		Hand: sqltest.Hand{TB: tb, SQL: connect(tb, s.DSN(""))}, Addr: s.Addr(),
+		StoreURL: url(s),
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			own := connect(tb, strings.Replace(s.DSN(""), s.Addr(), addr, 1))
@@ -71,7 +72,7 @@ func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
 		},
 		Calm: "DROP TRIGGER race",
 		Waits: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE " +
-			"'SELECT COALESCE(max_id%FOR UPDATE'",
+			"'SELECT MAX(COALESCE(max_id%FOR UPDATE'",
 	}
 }
 
@@ -92,8 +93,8 @@ func (s server) with(params string) *Store {
 	return store(s, connect(s, s.DSN(params)), Options{})
 }
 
-// url is that of the server.
-func (s server) url() string {
-	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Server.Addr() + "/" +
+// url is that of a server.
+func url(s *mysqltest.Server) string {
+	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" +
 		mysqltest.Database
 }

@@ -220,7 +220,7 @@ func TestDurable(t *testing.T) {
 	if !strings.Contains(w, "innodb_flush_log_at_trx_commit") || !strings.Contains(w, "sync_binlog") {
 		t.Errorf("Warnings: %s", w)
 	}
-	_, err := segment.Open(s.Within(), s.url()+"?durable=require", segment.OpenOptions{})
+	_, err := segment.Open(s.Within(), s.StoreURL+"?durable=require", segment.OpenOptions{})
 	s.WantErr("Open", err, segment.ErrInvalidConfig, "innodb_flush_log_at_trx_commit")
 	s.Do("SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL sync_binlog = 1")
 	required := store(t, connect(t, s.DSN("")), Options{RequireDurable: true})
@@ -228,6 +228,7 @@ func TestDurable(t *testing.T) {
 		s.Do("ALTER TABLE leaf_alloc ENGINE = " + engine)
 		_, err := required.Tags(s.Within())
 		s.WantErr("Tags with "+engine, err, segment.ErrInvalidConfig, "ENGINE = InnoDB")
+		s.WantRefused(s.Store(), "a", segment.ErrInvalidConfig, "ENGINE = InnoDB")
 	}
 	s.Do("ALTER TABLE leaf_alloc ENGINE = InnoDB")
 	if _, err := required.Tags(s.Within()); err != nil || len(required.Warnings()) > 0 {

@@ -18,13 +18,16 @@ func dialect() sqlsegment.Dialect {
 			"WHERE biz_tag = $TAG FOR UPDATE",
 		Was:   "NULLIF(current_setting('unalike.was', true), '')::numeric",
 		Abort: pgdb.Abort,
-		Held:  "SELECT stamp FROM {meta} WHERE name = $ALL FOR SHARE",
+		Held:  "SELECT stamp FROM {meta} WHERE name IN ($ALL, $MINUTES) FOR SHARE",
 		Nested: "SELECT xmin::text::bigint <> txid_current() % 4294967296 FROM {table} " +
 			"WHERE biz_tag = $TAG",
 		Prompt: "1 = 1", // the client has what it has given up cancelled
 		Unsafe: sqldb.Risk{If: "1 = 0"},
-		Hidden: "row_security_active(" + oid + ") OR row_security_active(to_regclass('{meta}'))",
-		Key:    "$ALL || ':' || biz_tag",
+		Unfit: sqldb.Risk{
+			If:   "row_security_active(" + oid + ") OR row_security_active(to_regclass('{meta}'))",
+			Says: sqldb.Hidden,
+		},
+		Key: "$ALL || ':' || biz_tag",
 		Types: "SELECT 'type', attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE " +
 			"attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped AND attrelid = " + oid,
 		Updated: "extract(epoch FROM update_time)::bigint",

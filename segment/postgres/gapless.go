@@ -13,8 +13,9 @@ import (
 //
 // Ctx bounds the wait. Errors are those of [segment.Store], and wrap [segment.ErrInvalidConfig]
 // behind a savepoint; after an error the transaction must be rolled back. With REPEATABLE READ and
-// SERIALIZABLE the database can refuse a number that somebody else has taken since the transaction
-// began (SQLSTATE 40001): roll back and repeat the transaction.
+// SERIALIZABLE the database refuses a number (SQLSTATE 40001) if another program has taken one of
+// the tag since the transaction began, or has raised the minutes of unalike_meta, which happens
+// once a minute: roll back and repeat the transaction.
 func (s *Store) Gapless(ctx context.Context, tx pgx.Tx, tag string) (int64, error) {
 	return s.Store.Gapless(ctx, tag, func(ctx context.Context, text string) ([][]string, error) {
 		rows, err := tx.Query(ctx, text, pgx.QueryExecModeSimpleProtocol)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -42,7 +43,16 @@ func TestGapless(t *testing.T) {
 			},
 		}
 	})
-	tx := begin("READ COMMITTED")
+	s.Do("UPDATE unalike_meta SET identity = 'elsewhere', stamp = stamp + 1 WHERE name = 'leaf_alloc'")
+	next := s.Next("dense")
+	skipping, tx := openStore(t, s.URL(), Options{Skip: 1000}), begin("READ COMMITTED")
+	_, err = skipping.Gapless(t.Context(), tx, "dense") // it cannot raise what tx has locked
+	s.WantErr("Gapless on another server", err, context.DeadlineExceeded, "")
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.WantTake(skipping, "dense", next+1000)
+	tx = begin("READ COMMITTED")
 	nested, err := tx.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

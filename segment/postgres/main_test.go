@@ -75,6 +75,7 @@ func database(tb testing.TB, s *pgtest.Server) *sqlsegmenttest.Database {
 	tb.Helper()
 	return &sqlsegmenttest.Database{
 		Hand: sqltest.Hand{TB: tb, SQL: connect(tb, s.URL())}, Addr: "127.0.0.1:" + s.Port,
+		StoreURL: "postgres://postgres@127.0.0.1:" + s.Port + "/postgres",
 		Open: func(tb testing.TB, addr string, skip int64) sqlsegmenttest.Store {
 			tb.Helper()
 			return openStore(tb, "postgres://postgres@"+addr+"/postgres", Options{Skip: skip})

@@ -5,15 +5,48 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // TestShared: what databases share.
 func TestShared(t *testing.T) {
 	s := start(t)
 	sqlsegmenttest.Run(t, s.Database)
+}
+
+// TestStore_TakeBesideInsertBeginsAtFirst has a tag made after a take has found no row to lock.
+func TestStore_TakeBesideInsertBeginsAtFirst(t *testing.T) {
+	s := start(t)
+	st := s.Create("other", 1)
+	tx, err := s.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	do := func(text string) {
+		if _, err := tx.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("LOCK TABLE leaf_alloc IN SHARE MODE") // a row may be locked, and not be changed
+	result := make(chan segment.Range, 1)
+	go func() {
+		r, err := st.Take(s.Within(), "made", 10)
+		s.WantErr("Take", err, nil, "")
+		result <- r
+	}()
+	streamtest.Eventually(t, "the take waits", func() bool { return s.Int("%s", s.Waits) > 0 })
+	do("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('made', 1000, 10)")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-result; r.First != 1000 {
+		safetytest.Of(t).Errorf("the first range is %v; want it to begin at 1000", r)
+	}
 }
 
 // TestPromoted: a standby takes over without the last ranges.

@@ -1,8 +1,13 @@
 package sqlsegmenttest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,6 +165,77 @@ func skipped(d *Database) {
 	d.WantTake(b, "skipped", 5011)
 	d.WantTake(refusing, "skipped", 5021) // it learns of it
 	d.WantTake(d.Open(d, d.Addr, 5000), "skipped", 5031)
+	// What the programs here have had is lost in part, and all of them notice at the same time.
+	d.Do("UPDATE leaf_alloc SET max_id = 5005 WHERE biz_tag = 'skipped'", away)
+	var running sync.WaitGroup
+	for _, s := range []Store{a, b, d.Open(d, d.Addr, 5000), d.Open(d, d.Addr, 5000)} {
+		running.Go(func() { d.WantErr("Take", take(d.Within(), s, "skipped", 10), nil, "") })
+	}
+	running.Wait()
+	if n := d.Next("skipped"); n != 10045 {
+		d.Errorf("max_id is %d after four takes; want 10045", n)
+	}
+}
+
+// raisedToEnd raises all tags by as much as there is: they are exhausted, and others go on.
+func raisedToEnd(d *Database) {
+	s := d.Create("end", 1)
+	d.WantTake(s, "end", 1)
+	d.raise(math.MaxInt64)
+	d.WantRefused(s, "end", segment.ErrExhausted, "")
+	d.raise(0)
+	d.WantTake(d.Create("after end", 1), "after end", 1)
+	d.WantRefused(s, "end", segment.ErrExhausted, "")
+}
+
+// servers are those of a cluster, in any order: a record names one of them, or some. A record with
+// long names is replaced by a refusal all the same.
+func servers(d *Database) {
+	d.Create("cluster", 1)
+	here := d.Text("SELECT identity FROM unalike_meta WHERE name = 'leaf_alloc'")
+	of := func(names string) segment.Store { return d.opened("?servers=" + url.QueryEscape(names)) }
+	two, three := of(here+",other"), of("third,other,"+here)
+	d.WantTake(two, "cluster", 1)
+	d.WantTake(three, "cluster", 11)
+	record := "UPDATE unalike_meta SET stamp = stamp + 1, identity = '%s' WHERE name = 'leaf_alloc'"
+	d.Do(fmt.Sprintf(record, "other,"+here))
+	d.WantTake(three, "cluster", 21)
+	d.WantTake(two, "cluster", 31)
+	d.Do(fmt.Sprintf(record, strings.Repeat("long", 98)))
+	d.WantRefused(d.Store(), "cluster", segment.ErrStoreChanged, "long")
+	refusals := "SELECT COUNT(*) FROM unalike_meta WHERE identity LIKE 'refused, another%'"
+	if d.Int("%s", refusals) != 1 {
+		d.Error("the refusal is not on record")
+	}
+	d.raise(0)
+}
+
+// lateAnswers has the minutes rise while one program takes ranges of two tags: that one answer
+// comes after a newer one is no sign that the database went back.
+func lateAnswers(d *Database) {
+	d.Create("late", 1)
+	d.Do("UPDATE leaf_alloc SET max_id = 9223372036854775807 WHERE biz_tag = 'late'")
+	s := d.opened("")
+	d.Create("prompt", 1)
+	stop, end := context.WithCancel(d.Context())
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for stop.Err() == nil {
+				_ = take(stop, s, "late", 10)
+			}
+		})
+	}
+	for i := range int64(200) {
+		d.Do("UPDATE unalike_meta SET stamp = stamp + 1 WHERE name = 'leaf_alloc!minutes'")
+		d.WantTake(s, "prompt", 1+10*i)
+		if d.Failed() {
+			break
+		}
+	}
+	end()
+	running.Wait()
+	d.raise(0)
 }
 
 // Promoted is called with a program's wire, which leads to the first server. Promote ends that and

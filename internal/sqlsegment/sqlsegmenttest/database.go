@@ -29,7 +29,8 @@ type Database struct {
 	// Open returns a store with one connection of its own to an address; skip is that of its options.
 	// It is closed with the test.
 	Open         func(tb testing.TB, addr string, skip int64) Store
-	sqltest.Hand // the table is there
+	StoreURL     string // of segment.Open
+	sqltest.Hand        // the table is there
 	Addr         string
 	// Idle is a statement that ends the connections that wait for a client within a transaction.
 	Idle string
@@ -65,6 +66,17 @@ func (d *Database) Next(tag string) int64 {
 func (d *Database) Store() Store {
 	d.Helper()
 	return d.Open(d, d.Addr, 0)
+}
+
+// opened opens a store by its URL with options, which has as many connections as it needs.
+func (d *Database) opened(options string) segment.Store {
+	d.Helper()
+	s, err := segment.Open(d.Within(), d.StoreURL+options, segment.OpenOptions{})
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
 // behind opens a store behind a proxy.

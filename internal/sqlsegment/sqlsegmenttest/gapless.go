@@ -1,12 +1,15 @@
 package sqlsegmenttest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -55,6 +58,25 @@ func Gapless(t *testing.T, d *Database, begin func(level string) Transaction) {
 		}
 		if count == 0 {
 			t.Errorf("no number of %s was stored", tag)
+		}
+	}
+	for range fulltest.Rounds(0, 1) {
+		<-time.After(61 * time.Second) // the minutes are to rise
+		tx := begin("READ COMMITTED")
+		_, err := tx.Number("dense")
+		d.WantErr("Gapless", err, nil, "")
+		ctx, cancel := context.WithTimeout(d.Within(), 2*time.Second)
+		err = take(ctx, ranges, "mixed", 1)
+		cancel()
+		d.WantErr("Take beside Gapless", err, nil, "")
+		if err := tx.End(false); err != nil {
+			t.Error(err)
+		}
+		tx = begin("READ COMMITTED")
+		_, err = tx.Number("dense")
+		d.WantErr("Gapless after one that was rolled back", err, nil, "")
+		if err := tx.End(false); err != nil {
+			t.Error(err)
 		}
 	}
 	d.Do(away)

@@ -10,6 +10,22 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
+// returned has two programs give back numbers that they have taken by turns: the row goes down to
+// where it was, which is no reason to refuse.
+func returned(d *Database) {
+	a, b := d.Create("returned", 1), d.Store()
+	for _, s := range []Store{a, b, a} {
+		if err := take(d.Within(), s, "returned", 1); err != nil {
+			d.Fatal(err)
+		}
+	}
+	d.WantBack(a, "returned", 3, 3)
+	d.WantBack(b, "returned", 2, 2)
+	d.WantBack(a, "returned", 1, 1)
+	d.WantTake(a, "returned", 1)
+	d.WantTake(b, "returned", 11)
+}
+
 // twoRows makes a second row of a tag, in a table whose key was dropped: which of them a range is
 // of is not known, so none is handed out.
 func twoRows(d *Database) {

@@ -37,6 +37,10 @@ func Run(t *testing.T, d *Database) {
 		{"races", races},
 		{"hanging look", hangingLook},
 		{"damaged", damaged},
+		{"returned", returned},
+		{"late answers", lateAnswers},
+		{"servers", servers},
+		{"raised to the end", raisedToEnd},
 		{"two rows", twoRows},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(d.On(t)) })
@@ -65,7 +69,7 @@ func roundTrips(d *Database) {
 }
 
 // take is Take whose range is of no interest.
-func take(ctx context.Context, s Store, tag string, step int64) error {
+func take(ctx context.Context, s segment.Store, tag string, step int64) error {
 	_, err := s.Take(ctx, tag, step)
 	return err
 }
