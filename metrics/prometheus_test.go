@@ -157,7 +157,8 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
 	set, err := segment.NewSet(t.Context(),
-		segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10}), segment.Config{})
+		segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10, Most: 99}),
+		segment.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
