@@ -62,6 +62,10 @@ var (
 	_              = describe(callDurationName, callDurationHelp, "generator", "op", "result")
 	descStoreReady = describe("unalike_store_ready",
 		"1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
+	descStoreFailing = describe("unalike_store_failing",
+		"1 while the store of the tags gives no numbers, with the reason.", "reason")
+	descSegFailing = describe("unalike_segment_failing",
+		"1 while the last refill of the tag failed, with the reason.", "tag", "reason")
 	descSegReady = describe("unalike_segment_ready",
 		"1 if the next number of the tag is in memory, 0 if not.", "tag")
 	descSegIssued  = describe("unalike_segment_issued_total", "Numbers issued.", "tag")
@@ -104,7 +108,11 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		e.collect(ch, name, h)
 	}
 	if m.store != nil {
-		gauge(ch, descStoreReady, oneIf(m.store() == nil))
+		err := m.store()
+		gauge(ch, descStoreReady, oneIf(err == nil))
+		if err != nil {
+			gauge(ch, descStoreFailing, 1, storeReason(err))
+		}
 	}
 	shown := map[string]bool{} // a tag of two sets would spoil the whole scrape
 	for tag, s := range m.sequences {
@@ -202,6 +210,9 @@ func (m *Metrics) collectSequence(ch chan<- prometheus.Metric, h segment.Health)
 	if h.Most > 0 {
 		gauge(ch, descSegMost, float64(h.Most), h.Tag)
 		gauge(ch, descSegUnused, float64(h.Unused), h.Tag)
+	}
+	if h.Failing != nil {
+		gauge(ch, descSegFailing, 1, h.Tag, storeReason(h.Failing))
 	}
 	if h.Rate > 0 {
 		gauge(ch, descSegTimeLeft, h.TimeLeft.Seconds(), h.Tag)

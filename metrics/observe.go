@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // observe counts a call to the coordinator.
@@ -29,4 +30,28 @@ func resultOf(err error) string {
 		return "quarantined"
 	}
 	return "error"
+}
+
+// storeReasons are the labels for errors of a store.
+var storeReasons = []struct {
+	err  error
+	word string
+}{
+	{segment.ErrUnknownTag, "unknown_tag"},
+	{segment.ErrExhausted, "exhausted"},
+	{segment.ErrWentBack, "went_back"},
+	{segment.ErrStoreChanged, "store_changed"},
+	{segment.ErrDamaged, "damaged"},
+	{segment.ErrPruned, "pruned"},
+	{segment.ErrInvalidConfig, "refused"},
+}
+
+// storeReason is the label for an error of a store: a few fixed words.
+func storeReason(err error) string {
+	for _, r := range storeReasons {
+		if errors.Is(err, r.err) {
+			return r.word
+		}
+	}
+	return "unreachable"
 }

@@ -54,6 +54,9 @@ func NewService(reg prometheus.Registerer) (*Service, error) {
 			return nil, fmt.Errorf("metrics: registering: %w", err)
 		}
 	}
+	for _, reason := range []string{"connections", "requests", "unauthorized"} {
+		s.refused.WithLabelValues(reason) // a flood of first ones would wait for the lock of the vector
+	}
 	return s, nil
 }
 

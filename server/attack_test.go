@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -132,6 +133,53 @@ func TestFailedWrite(t *testing.T) {
 			if len(before) == 0 || !bytes.Equal(w.given, before) {
 				t.Fatalf("%s: %.60s has become %.60s", path, before, w.given)
 			}
+		}
+	}
+}
+
+// TestServer_RefusesBeforeTheBody: a refusal does not wait for a body that does not come, and the
+// connection is closed soon.
+func TestServer_RefusesBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	r := serve(t, withTokens(t))
+	for _, path := range []string{orders, "/unalike.v1.IDService/Generate"} {
+		head, _ := r.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
+			"Content-Type: application/json\r\nContent-Length: 10\r\n\r\n")
+		if !strings.HasPrefix(head, "HTTP/1.1 401 ") || !strings.Contains(head, "\r\nConnection: close") {
+			t.Errorf("%s: %s", path, head)
+		}
+	}
+}
+
+// TestServer_RefusesCompressedRequests: a small request that would unfold to a large one is
+// refused.
+func TestServer_RefusesCompressedRequests(t *testing.T) {
+	t.Parallel()
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	if _, err := w.Write(fmt.Appendf(nil, `{"service": "%050000d"}`, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, nil)
+	for _, path := range []string{"/grpc.health.v1.Health/Check", "/unalike.v1.IDService/Generate"} {
+		got := r.post(path, small.String(), "Content-Encoding: gzip")
+		if got.StatusCode != http.StatusNotImplemented || !strings.Contains(got.body, "unimplemented") {
+			t.Errorf("%s: %s %s", path, got.Status, got.body)
+		}
+	}
+}
+
+// TestServer_BadTag: a tag that no store can have is the caller's mistake.
+func TestServer_BadTag(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	for _, path := range []string{"/v1/sequences/%20a/numbers", "/v1/sequences/a%00/texts"} {
+		if got := r.call("GET", path); got.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(got.body, "a tag is 1 to 128 characters") {
+			t.Errorf("%s: %s %s", path, got.Status, got.body)
 		}
 	}
 }

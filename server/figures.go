@@ -30,6 +30,7 @@ type facts struct {
 	segments   bool             // there is a store of tags
 	store      error            // why it gives no numbers; nil if it does
 	tags       []segment.Health // in the order of their names
+	tokens     error            // why files of tokens could not be read
 	inFlight   int64
 	past       history
 }
@@ -80,8 +81,11 @@ func rank(s coord.Slot) int {
 func (s *Server) facts() *facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
 	f := &facts{
-		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.set.Load() != nil,
+		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.store.Load() != nil,
 		store: s.CheckStore(), inFlight: s.InFlight(),
+	}
+	if s.cfg.Tokens != nil {
+		f.tokens = s.cfg.Tokens.current.Load().err
 	}
 	counts := map[string]uint64{}
 	for _, g := range s.all {
@@ -96,11 +100,11 @@ func (s *Server) facts() *facts {
 		counts["requests "+pattern] = t.requests.Load()
 		counts["refused "+pattern], counts["failed "+pattern] = t.refused.Load(), t.failed.Load()
 	}
-	s.refusals.mu.Lock()
-	for reason, seen := range s.refusals.seen {
-		counts["refusals "+reason] = seen.total
-	}
-	s.refusals.mu.Unlock()
+	s.refusals.Range(func(reason, one any) bool {
+		//nolint:forcetypeassert // nothing else is stored
+		counts["refusals "+reason.(string)] = one.(*seen).total.Load()
+		return true
+	})
 	f.wasReady, f.past = s.samples.add(sample{now, counts}, s.Ready() == nil)
 	return f
 }

@@ -54,7 +54,7 @@ func (s *Server) listGenerators(w http.ResponseWriter, r *request) error {
 	}{[]generatorView{}}
 	for _, g := range s.all {
 		v := generatorView{Name: g.name, Ready: g.Check() == nil, Layout: g.layout}
-		if r.may&Operate != 0 {
+		if r.detailed() {
 			h := g.Health()
 			v.Health = &h
 		}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/admission"
 )
 
 const (
@@ -25,7 +28,7 @@ func replyBytes(count int) int64 { return int64(count)*8 + pieceBytes }
 // them, which is counted if that is much, until the request has been answered.
 func (s *Server) admitCount(r *request, count int) error {
 	r.buffer = s.buffers.Get().(*buffer)
-	if r.limit != nil {
+	if r.caller.limit != nil {
 		if err := limited(r, count); err != nil {
 			return err
 		}
@@ -47,15 +50,15 @@ func (s *Server) admitCount(r *request, count int) error {
 // limited takes count from the limit of the caller's token.
 func limited(r *request, count int) error {
 	now := time.Now() //nolint:forbidigo // a rate is no matter of IDs
-	if count > r.limit.Burst() {
+	if count > r.caller.limit.Burst() {
 		return refusal("rate", http.StatusTooManyRequests,
-			"this token has %d IDs a second; ask for at most as many at a time", r.limit.Burst())
+			"this token has %d IDs a second; ask for at most as many at a time", r.caller.limit.Burst())
 	}
-	taken := r.limit.ReserveN(now, count)
+	taken := r.caller.limit.ReserveN(now, count)
 	if wait := taken.DelayFrom(now); wait > 0 {
 		taken.CancelAt(now)
 		p := refusal("rate", http.StatusTooManyRequests,
-			"this token has %d IDs a second, and they are used up", r.limit.Burst())
+			"this token has %d IDs a second, and they are used up", r.caller.limit.Burst())
 		p.retry = wait
 		return p
 	}
@@ -72,6 +75,46 @@ func (s *Server) release(r *request) {
 		s.replies.Release(r.held)
 		s.replyBytes.Add(-r.held)
 	}
+}
+
+// serve answers a request by the pages of mux, if there is room for it.
+func (s *Server) serve(mux http.Handler, w http.ResponseWriter, hr *http.Request) {
+	r := &request{Request: hr, answer: answer{ResponseWriter: w}}
+	r.answer.of = r
+	conn := admission.Of(hr.Context())
+	rank := s.recognize(r)
+	h := w.Header()
+	if s.draining() || conn.Old() {
+		h["Connection"] = closing // over HTTP/2, net/http makes a GOAWAY of it
+	}
+	if !conn.Begin(rank) {
+		s.Refused("requests")
+		// no body: it could wait for a caller who does not read
+		h.Set("Content-Length", "0")
+		h.Set(retryAfter, "1")
+		w.WriteHeader(unavailable)
+		return
+	}
+	defer conn.End()
+	mux.ServeHTTP(&r.answer, hr)
+	if rank < admission.Known && r.ProtoMajor == 2 {
+		r.answer.Flush() // else net/http does, and a reply that is not read would not count
+	}
+}
+
+// recognize finds out who the caller of a request is.
+func (s *Server) recognize(r *request) (rank admission.Rank) {
+	known := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
+	if s.cfg.Tokens == nil {
+		r.caller.may = Generate | Operate
+	} else {
+		r.caller = s.cfg.Tokens.callerOf(r.Request)
+		known = known || r.caller.may != anyone
+	}
+	if known {
+		return admission.Known
+	}
+	return admission.Anonymous
 }
 
 // streams counts the streams of each connection.
@@ -104,17 +147,11 @@ func (s *streams) enter(connection any, most int) (leave func(), err error) {
 	}, nil
 }
 
-// refusals are what the log has of what is refused.
-type refusals struct {
-	mu   sync.Mutex
-	seen map[string]*seen // by reason
-}
-
-// seen is what was refused for one reason.
+// seen is what was refused for one reason. A flood of refusals waits for no lock.
 type seen struct {
-	told  time.Time
-	since int // how many there were since then
-	total uint64
+	told  atomic.Int64 // when the log had a word on it, in nanoseconds
+	since atomic.Int64 // how many there were since then
+	total atomic.Uint64
 }
 
 // Refused counts a refusal, and logs once a minute how many there were for its reason, which is one
@@ -123,26 +160,23 @@ func (s *Server) Refused(reason string) {
 	if s.cfg.Meter != nil {
 		s.cfg.Meter.Refused(reason)
 	}
-	if n := s.refusals.due(reason); n > 0 {
+	one, ok := s.refusals.Load(reason)
+	if !ok {
+		one, _ = s.refusals.LoadOrStore(reason, new(seen))
+	}
+	if n := one.(*seen).due(); n > 0 { //nolint:forcetypeassert // nothing else is stored
 		s.log.Warn("requests are refused", "reason", reason, "count", n)
 	}
 }
 
 // due counts a refusal and returns how many are to be told of; 0: it is too early.
-func (l *refusals) due(reason string) int {
-	now := time.Now() //nolint:forbidigo // when to log is no matter of IDs
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	one := l.seen[reason]
-	if one == nil {
-		one = new(seen)
-		l.seen[reason] = one
-	}
-	one.total++
-	if one.since++; now.Sub(one.told) < refusedEvery {
+func (one *seen) due() int64 {
+	now := time.Now().UnixNano() //nolint:forbidigo // when to log is no matter of IDs
+	one.total.Add(1)
+	one.since.Add(1)
+	told := one.told.Load()
+	if now-told < int64(refusedEvery) || !one.told.CompareAndSwap(told, now) {
 		return 0
 	}
-	n := one.since
-	one.told, one.since = now, 0
-	return n
+	return one.since.Swap(0)
 }

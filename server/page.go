@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/admission"
 )
 
 //go:embed page
@@ -135,8 +137,11 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 	if sent == nil {
 		return err
 	}
-	if s.draining() { // else the watcher has gone
+	switch { // else the watcher has gone
+	case s.draining():
 		event("stopping", []byte("{}"))
+	case admission.Of(ctx).Old():
+		event("again", []byte("{}"))
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type problem struct {
 	reason string
 	// expected is that it has status 500 only because Leaf's clients expect that.
 	expected bool
+	// repair reports whether an operator has to repair the store.
+	repair bool
 }
 
 // Error implements error.
@@ -106,6 +108,7 @@ const (
 // kinds are the errors of generators and sequences, with what every caller may read of them. Of
 // several that fit the first one counts. What is not among them should not happen.
 var kinds = []kind{
+	{errNotOpen, unavailable, retrySoon, ""}, // whatever it wraps: it is tried again
 	{core.ErrTimeExhausted, unavailable, 0, ""},
 	{core.ErrNotStarted, unavailable, retrySoon, ""},
 	{core.ErrWindowEnded, unavailable, retrySoon, ""},
@@ -124,11 +127,9 @@ var kinds = []kind{
 		segment.ErrUnknownTag, http.StatusNotFound, 0,
 		"there is no such tag; GET /v1/sequences lists them",
 	},
-	{
-		segment.ErrInvalidConfig, http.StatusBadRequest, 0,
-		fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends",
-			segment.MaxTag),
-	},
+	{segment.ErrDamaged, unavailable, 0, ""},
+	{segment.ErrPruned, http.StatusNotFound, 0, ""},
+	{segment.ErrInvalidConfig, unavailable, 0, "the store of the tags refuses the server's call"},
 }
 
 // problemOf turns an error of a generator or a sequence into a problem. The text of the error may
@@ -146,6 +147,8 @@ func problemOf(err error, detailed bool) *problem {
 		}
 	}
 	p.Title = http.StatusText(p.Status)
+	p.repair = !errors.Is(err, errNotOpen) &&
+		(errors.Is(err, segment.ErrDamaged) || errors.Is(err, segment.ErrInvalidConfig))
 	if unopened, notOpen := errors.AsType[*core.WindowNotOpenError](err); notOpen {
 		p.retry = min(max(unopened.Opens.Sub(unopened.Now), retrySoon), retryMost)
 	}
@@ -162,8 +165,11 @@ func (s *Server) problem(where string, err error, detailed bool) *problem {
 	if p.reason != "" {
 		s.Refused(p.reason)
 	}
-	if p.Status == http.StatusInternalServerError && !p.expected {
+	switch {
+	case p.Status == http.StatusInternalServerError && !p.expected:
 		s.log.Error("a request failed", "path", where, "error", err)
+	case p.repair && s.repairs.due() > 0: //mutant:store-log
+		s.log.Warn("the store gives no numbers, and an operator has to repair it", "error", err)
 	}
 	return p
 }

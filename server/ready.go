@@ -20,7 +20,7 @@ func (s *Server) checks() []check {
 	for _, g := range s.all {
 		all = append(all, check{"generator " + g.name, g.Check()})
 	}
-	if s.set.Load() != nil {
+	if s.store.Load() != nil {
 		all = append(all, check{"store", s.CheckStore()})
 	}
 	return all

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // route is a page or a procedure.
@@ -38,11 +36,10 @@ var none = []string{}
 type request struct {
 	*http.Request
 	answer answer
-	query  url.Values    // nil: there is none, or the route takes any
-	may    Right         // what the caller may do
-	limit  *rate.Limiter // of the caller's token; nil: none
-	held   int64         // bytes of the reply that count
-	buffer *buffer       // nil: it has needed none
+	query  url.Values // nil: there is none, or the route takes any
+	caller caller
+	held   int64   // bytes of the reply that count
+	buffer *buffer // nil: it has needed none
 }
 
 // requestKey is the key of the request, in the context of a procedure.
@@ -55,11 +52,12 @@ func requestOf(ctx context.Context) *request {
 }
 
 // detailed reports whether the caller may read what errors name.
-func (r *request) detailed() bool { return r.may&Operate != 0 }
+func (r *request) detailed() bool { return r.caller.may&Operate != 0 }
 
 // answer is the answer to a request, with its status.
 type answer struct {
 	http.ResponseWriter
+	of     *request
 	status int // 0: none yet
 }
 
@@ -94,8 +92,8 @@ type handler func(w http.ResponseWriter, r *request) error
 // route adds a page.
 func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
 	rt.traffic = s.trafficOf(rt.pattern)
-	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, hr *http.Request) {
-		s.handle(rt, w, hr, func(r *request) {
+	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, _ *http.Request) {
+		s.handle(rt, w, func(r *request) {
 			err := s.admit(rt, r)
 			if err == nil {
 				err = h(&r.answer, r)
@@ -108,8 +106,8 @@ func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
 }
 
 // handle has a request answered, and counts it.
-func (s *Server) handle(rt route, w http.ResponseWriter, hr *http.Request, h func(r *request)) {
-	r := &request{Request: hr, answer: answer{ResponseWriter: w}}
+func (s *Server) handle(rt route, w http.ResponseWriter, h func(r *request)) {
+	r := w.(*answer).of //nolint:forcetypeassert // serve has made it
 	begun := time.Now() //nolint:forbidigo // how long requests take is no matter of IDs
 	s.inFlight.Add(1)
 	s.identify(r)
@@ -125,10 +123,26 @@ func (s *Server) handle(rt route, w http.ResponseWriter, hr *http.Request, h fun
 var (
 	noStore = []string{"no-store"}
 	noSniff = []string{"nosniff"}
+	closing = []string{"close"}
 )
 
-// admit checks what is the same for all routes, and sets what every answer has.
+// unreadTime is how long a refused request may take to send its body.
+const unreadTime = time.Second
+
+// admit checks what is the same for all routes, and sets what every answer has. A refusal does not
+// wait for the body, of which net/http would read 256 KiB over HTTP/1 first.
 func (s *Server) admit(rt route, r *request) error {
+	err := s.check(rt, r)
+	if err != nil && r.ContentLength != 0 && r.ProtoMajor == 1 { //mutant:refused-body
+		r.answer.Header()["Connection"] = closing
+		end := time.Now().Add(unreadTime) //nolint:forbidigo // connections have the machine's time
+		_ = http.NewResponseController(&r.answer).SetReadDeadline(end)
+	}
+	return err
+}
+
+// check returns the problem of a request that is not admitted.
+func (s *Server) check(rt route, r *request) error {
 	h := r.answer.Header()
 	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
 	h["X-Content-Type-Options"] = noSniff
@@ -156,20 +170,15 @@ func (s *Server) admit(rt route, r *request) error {
 	return s.admitBody(rt, r)
 }
 
-// authorize checks the token of the caller.
+// authorize checks what the caller may do.
 func (s *Server) authorize(right Right, r *request) error {
-	r.may = Generate | Operate
-	if s.cfg.Tokens == nil {
-		return nil
-	}
-	c, ok := s.cfg.Tokens.callerOf(r.Request)
-	r.may, r.limit = c.may, c.limit
 	switch {
-	case right == anyone:
-	case !ok:
+	case s.cfg.Tokens == nil || right == anyone:
+		return nil
+	case r.caller.may == anyone:
 		return refusal("unauthorized", http.StatusUnauthorized,
 			"a token is needed that is known here; send it as Authorization: Bearer TOKEN")
-	case r.may&right == 0:
+	case r.caller.may&right == 0:
 		return refusal("forbidden", http.StatusForbidden, "this token does not give the right to do that")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/unalike-id/unalike/internal/admission"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
@@ -66,7 +67,8 @@ func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest,
 }
 
 // tell sends a state at once, at every change and every interval, which shows whether anybody is
-// there, until ctx ends or the server stops. A connection has a bound on such streams.
+// there, until ctx ends, the connection is old, or the server stops. A connection has a bound on
+// such streams.
 func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T,
 	changed func(a, b T) bool, send func(T) error,
 ) error {
@@ -77,7 +79,7 @@ func tell[T any](ctx context.Context, s *Server, interval time.Duration, state f
 		return err
 	}
 	defer leave()
-	control := http.NewResponseController(&r.answer)
+	control, conn := http.NewResponseController(&r.answer), admission.Of(ctx)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var last T
@@ -94,6 +96,9 @@ func tell[T any](ctx context.Context, s *Server, interval time.Duration, state f
 		}
 		if stopping {
 			return problemf(http.StatusServiceUnavailable, "stopping")
+		}
+		if conn.Old() { //mutant:stream-age
+			return later("this connection is old; connect again")
 		}
 		select {
 		case <-tick.C:

@@ -93,6 +93,29 @@ func remarks(f *facts) (all []remark) {
 	if f.segments {
 		all = append(all, f.tagRemarks()...)
 	}
+	return append(all, f.callerRemarks()...)
+}
+
+// callerRemarks are about callers that the server refuses though they may be right.
+func (f *facts) callerRemarks() (all []remark) {
+	if f.tokens != nil {
+		all = append(all, remark{
+			levelWarn, "Files of tokens cannot be read; the tokens that were read last count.",
+			f.tokens.Error(),
+		})
+	}
+	if n := f.past.minute("refusals connections"); n > 0 {
+		all = append(all, remark{
+			levelWarn, "Connections were closed in the last minute to make room for others: " + figure(n) +
+				".", "",
+		})
+	}
+	if n := f.past.minute("refusals requests"); n > 0 {
+		all = append(all, remark{
+			levelWarn, "Requests were refused in the last minute because too many were in flight: " +
+				figure(n) + ".", "",
+		})
+	}
 	return all
 }
 
@@ -231,6 +254,10 @@ var (
 		{segment.ErrExhausted, "its numbers are used up"},
 		{segment.ErrWentBack, "the store went back"},
 		{segment.ErrStoreChanged, "the store is another server"},
+		{segment.ErrDamaged, "what the store has of it is damaged"},
+		{segment.ErrPruned, "its group was removed from the store"},
+		{segment.ErrClosed, "it is closed"},
+		{segment.ErrInvalidConfig, "the store refuses, and somebody has to repair it"},
 	}
 )
 
@@ -250,7 +277,12 @@ func whyNoIDs(err error) string {
 }
 
 // whyNoNumbers says in a few words why a tag has no numbers, or gets no more.
-func whyNoNumbers(err error) string { return whyOf(err, noNumbers, "the store does not answer") }
+func whyNoNumbers(err error) string {
+	if err == errNotOpen { //nolint:errorlint // without a cause
+		return "the store has not answered yet"
+	}
+	return whyOf(err, noNumbers, "the store does not answer")
+}
 
 func whyOf(err error, known []reason, otherwise string) string {
 	for _, r := range known {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -15,7 +16,7 @@ const storeWait = segment.DefaultRefillTimeout
 // CheckStore returns nil if numbers of tags can be had or the server was given no store, and
 // otherwise why they cannot. It never waits.
 func (s *Server) CheckStore() error {
-	if s.set.Load() == nil {
+	if s.store.Load() == nil {
 		return nil
 	}
 	set, err := s.sequences()
@@ -25,16 +26,32 @@ func (s *Server) CheckStore() error {
 	return set.Check()
 }
 
+// errNotOpen says that the server has no tags yet. It wraps the cause if there is one.
+var errNotOpen = errors.New("server: the store of the tags is not open yet")
+
+// store is the tags of a server, or why there are none yet.
+type store struct {
+	Numbers
+	err error
+}
+
 // sequences returns the tags.
 func (s *Server) sequences() (Numbers, error) {
-	switch set := s.set.Load(); {
-	case set == nil:
+	st := s.store.Load()
+	if st == nil {
 		return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
-	case *set == nil:
-		return nil, later("the store of the tags has not answered yet")
-	default:
-		return *set, nil
 	}
+	return st.Numbers, st.err
+}
+
+// checkTag returns the problem of a tag that no store can have. What else a store finds wrong is no
+// mistake of the caller's.
+func checkTag(tag string) error {
+	if segment.CheckTag(tag) == nil { //mutant:bad-tag
+		return nil
+	}
+	return problemf(http.StatusBadRequest,
+		"a tag is 1 to %d characters of printable UTF-8 without spaces at its ends", segment.MaxTag)
 }
 
 // numbers answers with new numbers of a tag.
@@ -55,6 +72,9 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 func (s *Server) takeNumbers(ctx context.Context, r *request, tag string,
 	w want,
 ) (all []int64, err error) {
+	if err := checkTag(tag); err != nil {
+		return nil, err
+	}
 	err = s.fromStore(ctx, r, w, func(ctx context.Context, set Numbers) error {
 		all = sized(&r.buffer.numbers, w.count)
 		_, err := set.Fill(ctx, tag, all)
@@ -92,6 +112,9 @@ func (s *Server) texts(w http.ResponseWriter, r *request) error {
 	}
 	if wants.count > smallReply {
 		return problemf(http.StatusBadRequest, "count is at most %d here", smallReply)
+	}
+	if err := checkTag(r.PathValue("tag")); err != nil {
+		return err
 	}
 	all := make([]string, wants.count)
 	if err := s.fromStore(r.Context(), r, wants, func(ctx context.Context, set Numbers) error {
@@ -137,7 +160,7 @@ func (s *Server) listSequences(w http.ResponseWriter, r *request) error {
 			Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued,
 			TimeLeft: h.TimeLeft.Seconds(),
 		}
-		if h.Failing != nil && r.may&Operate != 0 {
+		if h.Failing != nil && r.detailed() {
 			v.Error = h.Failing.Error()
 		}
 		list.Sequences = append(list.Sequences, v)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -26,16 +27,17 @@ type Server struct {
 	admin *http.ServeMux
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
-	known      []string                // the names of the generators, in order
-	all        []*generator            // in the same order
-	set        atomic.Pointer[Numbers] // nil: there will be none; of nil: there will be one
-	stopping   chan struct{}           // closed by Drain
+	known      []string              // the names of the generators, in order
+	all        []*generator          // in the same order
+	store      atomic.Pointer[store] // nil: there will be none
+	stopping   chan struct{}         // closed by Drain
 	drain      sync.Once
 	watches    streams
 	checked    look[[]check]
 	buffers    sync.Pool // of *buffer
 	crossSite  *http.CrossOriginProtection
-	refusals   refusals
+	repairs    seen                // requests that failed because the store has to be repaired
+	refusals   sync.Map            // of *seen, by reason
 	replies    *semaphore.Weighted // memory of large replies
 	replyBytes atomic.Int64        // what is in use of it
 	inFlight   atomic.Int64        // requests
@@ -60,9 +62,8 @@ func New(cfg Config) (*Server, error) {
 		stopping:   make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
-		refusals: refusals{seen: map[string]*seen{}},
-		traffic:  map[string]*traffic{},
-		began:    time.Now(), //nolint:forbidigo // the page has the machine's time
+		traffic: map[string]*traffic{},
+		began:   time.Now(), //nolint:forbidigo // the page has the machine's time
 	}
 	s.shots.at = s.snapshotNow
 	s.checked.at = s.checks
@@ -86,15 +87,26 @@ func (s *Server) trafficOf(pattern string) *traffic {
 	return s.traffic[pattern]
 }
 
-// Sequences serves the tags of set from now on. A nil set says that there will be one: until then,
-// requests for numbers are answered with 503, and the server is not ready; before the first call,
-// with 404.
+// Sequences serves the tags of set from now on. Before it is called, requests for numbers are
+// answered with 404, and after [Server.StoreFails] with 503. A nil set is ignored.
 func (s *Server) Sequences(set Numbers) {
 	if !drivers.IsNil(set) {
-		s.set.Store(&set)
-		return
+		s.store.Store(&store{Numbers: set})
 	}
-	s.set.CompareAndSwap(nil, new(Numbers))
+}
+
+// StoreFails reports that there will be tags, and why there are none yet; nil: the store has not
+// answered yet. Until [Server.Sequences] is called, the server is not ready. Afterwards StoreFails
+// does nothing.
+func (s *Server) StoreFails(err error) {
+	next := &store{err: errNotOpen}
+	if err != nil {
+		next.err = fmt.Errorf("%w: %w", errNotOpen, err)
+	}
+	old := s.store.Load()
+	for (old == nil || old.Numbers == nil) && !s.store.CompareAndSwap(old, next) {
+		old = s.store.Load()
+	}
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
@@ -120,7 +132,9 @@ func (s *Server) draining() bool {
 
 // Admin returns a handler for an address that operators and probes alone can reach: the page,
 // /livez, /readyz, /metrics and /debug/pprof/.
-func (s *Server) Admin() http.Handler { return s.admin }
+func (s *Server) Admin() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(s.admin, w, r) })
+}
 
 // probeRoutes sets up the pages of probes.
 func (s *Server) probeRoutes(mux *http.ServeMux) {
@@ -218,14 +232,11 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.draining() {
-		w.Header().Set("Connection", "close") // over HTTP/2, net/http makes a GOAWAY of it
-	}
 	if h, ok := s.procedures[r.URL.Path]; ok { // sooner than a search among patterns
-		h(w, r)
+		s.serve(h, w, r)
 		return
 	}
-	s.mux.ServeHTTP(w, r)
+	s.serve(s.mux, w, r)
 }
 
 // unknown answers what is no route.

@@ -243,7 +243,7 @@ func TestNoStore(t *testing.T) {
 				t.Errorf("%s: %d, want %d", page, got, want)
 			}
 		}
-		s.Sequences(nil)
+		s.StoreFails(nil)
 	}
 }
 

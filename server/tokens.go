@@ -48,7 +48,7 @@ type TokenFile struct {
 type Tokens struct {
 	files   []TokenFile
 	limits  []*rate.Limiter // of the files; nil: none
-	current atomic.Pointer[[]token]
+	current atomic.Pointer[reading]
 }
 
 // token is kept as a hash: comparing two of them says nothing about the lengths of what they hash.
@@ -64,13 +64,19 @@ type caller struct {
 }
 
 // NewTokens reads the tokens. Errors wrap [ErrInvalidConfig], name the file, and never show what is
-// in it.
+// in it. If files cannot be read, NewTokens returns both the error and the tokens of the others:
+// the caller may use these, and call [Tokens.Reload] until it succeeds.
 func NewTokens(files []TokenFile) (*Tokens, error) {
 	if len(files) == 0 {
 		return nil, invalid("there is no file with a token; name one, or use no Tokens at all")
 	}
 	t := &Tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
+	t.current.Store(&reading{all: make([]token, len(files))})
 	for i, f := range files {
+		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
+			return nil, invalid("token file %s: it gives no right that is known; Generate and Operate are",
+				f.Path)
+		}
 		if f.PerSecond < 0 {
 			return nil, invalid("token file %s: PerSecond is %d; it is a positive number, 0 means no limit",
 				f.Path, f.PerSecond)
@@ -79,29 +85,34 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 			t.limits[i] = rate.NewLimiter(rate.Limit(f.PerSecond), f.PerSecond)
 		}
 	}
-	if _, err := t.Reload(); err != nil {
-		return nil, err
-	}
-	return t, nil
+	_, err := t.Reload()
+	return t, err
 }
 
-// Reload reads the files again and reports whether anything has changed. After an error the tokens
-// are those that were read last.
+// Reload reads the files and reports whether any token has changed. A file that cannot be read
+// keeps its last token. The errors name the files, never show what is in them, and wrap
+// [ErrInvalidConfig].
 func (t *Tokens) Reload() (changed bool, err error) {
-	all := make([]token, 0, len(t.files))
+	old := t.current.Load()
+	next := &reading{all: slices.Clone(old.all)}
+	var errs []error
 	for i, f := range t.files {
-		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
-			return false, invalid("token file %s: it gives no right that is known; Generate and Operate are",
-				f.Path)
-		}
 		text, err := readToken(f.Path)
 		if err != nil {
-			return false, invalid("token file %s: %w", f.Path, err)
+			errs = append(errs, invalid("token file %s: %w", f.Path, err))
+			continue
 		}
-		all = append(all, token{sha256.Sum256(text), caller{f.May, t.limits[i]}})
+		next.all[i] = token{sha256.Sum256(text), caller{f.May, t.limits[i]}}
 	}
-	old := t.current.Swap(&all)
-	return old == nil || !slices.Equal(*old, all), nil
+	next.err = errors.Join(errs...)
+	t.current.Store(next)
+	return !slices.Equal(old.all, next.all), next.err
+}
+
+// reading is what the files had when they were read last.
+type reading struct {
+	all []token // of the files; without a right: it was never read
+	err error   // why some are older
 }
 
 // readToken reads a file with one line.
@@ -125,19 +136,23 @@ func readToken(path string) ([]byte, error) {
 	return text, nil
 }
 
-// callerOf returns what the bearer of a request's token has; ok is false if it has none that is
-// known. All tokens are compared, so that the time taken says nothing.
-func (t *Tokens) callerOf(r *http.Request) (c caller, ok bool) {
-	sum := sha256.Sum256([]byte(bearer(r)))
-	for _, known := range *t.current.Load() {
+// callerOf returns what the bearer of a request's token has: no right if the token is not known.
+// All tokens are compared, so that the time taken says nothing.
+func (t *Tokens) callerOf(r *http.Request) (c caller) {
+	text := bearer(r)
+	if text == "" {
+		return c
+	}
+	sum := sha256.Sum256([]byte(text))
+	for _, known := range t.current.Load().all {
 		if subtle.ConstantTimeCompare(sum[:], known.sum[:]) == 1 {
-			c.may, ok = c.may|known.may, true
+			c.may |= known.may
 			if c.limit == nil {
 				c.limit = known.limit
 			}
 		}
 	}
-	return c, ok
+	return c
 }
 
 // bearer returns the token that a request shows: as a bearer, or as the password of HTTP Basic, so

@@ -10,21 +10,26 @@ import (
 
 	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/benchtest"
 )
 
 // BenchmarkRequests asks for one ID with each request.
 func BenchmarkRequests(b *testing.B) {
 	for name, h := range handlers(b) {
 		b.Run("handler="+name, func(b *testing.B) {
-			page := httptest.NewServer(h)
+			page := open(h)
 			defer page.Close()
 			all := dial(b, page, connections, request)
 			saturate(b, all, connections) // the first request of a connection costs more
 			b.ReportAllocs()
+			before := benchtest.CPUTime()
 			b.ResetTimer()
 			saturate(b, all, b.N)
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+			if after := benchtest.CPUTime(); after > 0 {
+				b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/call")
+			}
 		})
 	}
 }
@@ -35,7 +40,7 @@ func BenchmarkLatency(b *testing.B) {
 	every := 2 * perRequest(b, both["ids"])
 	for name, h := range both {
 		b.Run("handler="+name, func(b *testing.B) {
-			page := httptest.NewServer(h)
+			page := open(h)
 			defer page.Close()
 			all := dial(b, page, connections, request)
 			saturate(b, all, connections)
@@ -53,7 +58,7 @@ func BenchmarkLatency(b *testing.B) {
 func perRequest(b *testing.B, h http.Handler) time.Duration {
 	b.Helper()
 	const requests = 20_000
-	page := httptest.NewServer(h)
+	page := open(h)
 	defer page.Close()
 	all := dial(b, page, connections, request)
 	saturate(b, all, requests/10)

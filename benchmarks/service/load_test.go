@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/admission"
 	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/server"
 )
@@ -52,8 +54,21 @@ func generator(b *testing.B, l core.Layout) *core.Generator {
 	return g
 }
 
-// serverOf returns a server of one generator, whose namespace has a nonce, with its bounds and
-// metrics.
+// open starts a server for a handler. Ours has the bounds of the service on its connections.
+func open(h http.Handler) *httptest.Server {
+	page := httptest.NewUnstartedServer(h)
+	if _, ours := h.(*server.Server); ours {
+		page.Listener = admission.Listen(page.Listener, admission.Config{
+			Room: 1000, Age: time.Hour, Closed: func() {},
+		})
+		page.Config.ConnContext = admission.WithConn
+	}
+	page.Start()
+	return page
+}
+
+// serverOf returns a server of one generator, whose namespace has a nonce, with its bounds, metrics
+// and access log.
 func serverOf(b *testing.B, l core.Layout) http.Handler {
 	b.Helper()
 	meter, err := metrics.NewService(prometheus.NewRegistry())
@@ -62,6 +77,7 @@ func serverOf(b *testing.B, l core.Layout) http.Handler {
 	}
 	s, err := server.New(server.Config{
 		Generators: map[string]server.Generator{"default": named{generator(b, l)}}, Meter: meter,
+		AccessLog: server.AccessAll, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -60,7 +59,7 @@ func BenchmarkRPC(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("handler=%s/callers=%d/count=%d", tt.name, tt.callers, tt.count),
 			func(b *testing.B) {
-				page := httptest.NewServer(tt.h)
+				page := open(tt.h)
 				defer page.Close()
 				all := dial(b, page, tt.callers, generate(b, tt.count))
 				saturate(b, all, tt.callers)

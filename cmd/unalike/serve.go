@@ -161,8 +161,7 @@ type service struct {
 	metrics    *metrics.Metrics
 	server     *server.Server
 	generators map[string]*core.Generator
-	failed     context.CancelCauseFunc // ends the run with an error
-	hangUp     chan os.Signal          // SIGHUP, from before the first worker ID on
+	hangUp     chan os.Signal // SIGHUP, from before the first worker ID on
 }
 
 // serve opens everything, answers until a signal, and closes everything.
@@ -172,10 +171,8 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 	limitMemory()
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	ctx, failed := context.WithCancelCause(ctx)
-	defer failed(nil)
 	s := &service{
-		a: a, log: log, set: set, generators: map[string]*core.Generator{}, failed: failed,
+		a: a, log: log, set: set, generators: map[string]*core.Generator{},
 		hangUp: make(chan os.Signal, 1),
 	}
 	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
@@ -192,9 +189,10 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 		return err
 	}
 	tokens, err := set.readTokens()
-	if err != nil {
+	if err != nil && tokens == nil {
 		return err
 	}
+	warnOf(s.log, err, "tokens cannot be read; retrying")
 	cfg := server.Config{
 		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens,
 		Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
@@ -313,7 +311,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front,
 	background.run(s.readNamespaces)
 	background.run(s.sample)
 	if s.set.Store != "" {
-		s.server.Sequences(nil)
+		s.server.StoreFails(nil)
 		s.metrics.Store(s.server.CheckStore)
 		background.run(s.serveStore)
 	}
@@ -377,21 +375,23 @@ func (s *service) tellReady(ctx context.Context) {
 }
 
 // serveStore opens the store of the tags, again and again until that succeeds, and keeps it until
-// ctx ends.
+// ctx ends. No error of a store ends the service, whose generators may be well.
 func (s *service) serveStore(ctx context.Context) {
 	told := "" // it is said once, and again when the reason changes
+	place := "the store"
+	if u, err := driver.ParseURL(s.set.Store); err == nil { // it was checked
+		place = u.Scheme + "://" + strings.Join(u.Hosts, ",") + u.Path
+	}
 	for {
 		err := s.holdStore(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, segment.ErrInvalidConfig):
-			s.failed(fmt.Errorf("store: %w", err))
+		if ctx.Err() != nil {
 			return
 		}
-		if why := fmt.Sprint(err); why != told {
+		err = fmt.Errorf("%s: %w", place, err)
+		s.server.StoreFails(err)
+		if why := err.Error(); why != told {
 			told = why
-			s.log.Warn("the store cannot be reached, trying again", "error", err)
+			s.log.Warn("store is not open; retrying", "error", err)
 		}
 		if !pauseFor(ctx, storeEvery) {
 			return

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -241,7 +243,8 @@ func (a *app) expandURLs(s *serveSettings) error {
 		s.generators[name] = cfg
 	}
 	if s.Store != "" {
-		if _, err := driver.ParseURL(s.Store); err != nil {
+		url, err := driver.ParseURL(s.Store)
+		if err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		cfg, err := config.Config{Coordinator: s.Store}.WithEnv(lookup)
@@ -249,6 +252,18 @@ func (a *app) expandURLs(s *serveSettings) error {
 			return errors.New("store: " + strings.TrimPrefix(err.Error(), "config: coordinator: "))
 		}
 		s.Store = cfg.Coordinator
+		if url.Scheme == "embed" {
+			return nil // opening it would make its directory
+		}
+		ended, cancel := context.WithCancel(context.Background())
+		cancel() // the URL is checked, and no server is asked
+		store, err := segment.Open(ended, s.Store, segment.OpenOptions{})
+		if errors.Is(err, segment.ErrInvalidConfig) {
+			return fmt.Errorf("store: %w", err)
+		}
+		if err == nil {
+			_ = store.Close() // nothing was written
+		}
 	}
 	return nil
 }
@@ -341,7 +356,13 @@ func (s *serveSettings) leaf() server.Leaf {
 	return server.Leaf{Enabled: true, Anyone: s.Leaf.May == "anyone"}
 }
 
-// readTokens reads the tokens; nil if there are none.
+// tokensOnly reports whether callers show a token or a certificate, except probes.
+func (s *serveSettings) tokensOnly() bool {
+	return !s.leaf().Anyone && (len(s.Tokens) > 0 || s.TLS.ClientCA != "")
+}
+
+// readTokens reads the tokens; nil if there are none. If files cannot be read, it returns both the
+// tokens and the error.
 func (s *serveSettings) readTokens() (*server.Tokens, error) {
 	var files []server.TokenFile
 	for i, t := range s.Tokens {

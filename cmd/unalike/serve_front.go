@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/admission"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 	"github.com/unalike-id/unalike/server"
 )
@@ -26,7 +26,8 @@ const (
 	headerTime  = 5 * time.Second
 	requestTime = 15 * time.Second
 	idleTime    = 2 * time.Minute
-	maxHeader   = 16 << 10
+	maxHeader   = 8 << 10  // a token has 4 KiB at most
+	maxReceive  = 64 << 10 // of bodies that have not been read, for each connection of HTTP/2
 )
 
 // front is where callers come in, and operators where they have an address of their own.
@@ -42,7 +43,7 @@ type front struct {
 
 // door is an address with its HTTP server.
 type door struct {
-	*crowd
+	*admission.Listener
 	http *http.Server
 }
 
@@ -101,24 +102,22 @@ func (f *front) open(waits context.Context, address string, h http.Handler, room
 	if err != nil {
 		return nil, err
 	}
-	d := &door{crowd: &crowd{
-		Listener: l, most: room, plain: !f.overTLS(l), refused: refused,
-		all: map[net.Conn]time.Time{},
-	}}
+	d := &door{Listener: admission.Listen(l, admission.Config{
+		Room: room, Age: f.set.MaxConnectionAge, Tokens: f.set.tokensOnly(),
+		Closed: func() { refused("connections") },
+	})}
 	d.http = &http.Server{
-		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
+		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		WriteTimeout: requestTime + max(f.set.MaxWait, server.DefaultMaxWait),
 		Protocols:    new(http.Protocols),
-		HTTP2:        &http.HTTP2Config{MaxConcurrentStreams: f.set.MaxStreams},
-		ErrorLog:     slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
-		BaseContext:  func(net.Listener) context.Context { return waits },
-		ConnState:    d.state,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			// not all at once
-			age := time.Duration(float64(f.set.MaxConnectionAge) * (0.9 + 0.2*rand.Float64()))
-			return context.WithValue(ctx, leaveKey{}, time.Now().Add(age))
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          f.set.MaxStreams,
+			MaxReceiveBufferPerConnection: maxReceive, MaxReceiveBufferPerStream: maxReceive,
 		},
+		ErrorLog:    slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return waits },
+		ConnContext: admission.WithConn,
 	}
 	d.http.Protocols.SetHTTP1(true)
 	d.http.Protocols.SetHTTP2(true)
@@ -136,20 +135,6 @@ func removeStale(path string) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		_ = os.Remove(path) // if not, listening fails and says why
 	}
-}
-
-// leaveKey is the key of the time from which on a connection is to be left.
-type leaveKey struct{}
-
-// leaving has callers leave connections that are old, so that those behind a balancer spread over
-// servers that have come since.
-func leaving(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if end, ok := r.Context().Value(leaveKey{}).(time.Time); ok && time.Now().After(end) {
-			w.Header().Set("Connection", "close") // over HTTP/2, net/http makes a GOAWAY of it
-		}
-		h.ServeHTTP(w, r)
-	})
 }
 
 func (f *front) loopback() bool { return isLoopback(f.main.Addr()) }
@@ -184,7 +169,7 @@ func (f *front) doors() []*door {
 // connections returns how many there are.
 func (f *front) connections() (n int) {
 	for _, d := range f.doors() {
-		n += d.count()
+		n += d.Count()
 	}
 	return n
 }
@@ -278,7 +263,7 @@ func (f *front) readAgain(tokens *server.Tokens, last map[string]string) error {
 			said = err.Error()
 		}
 		if said != last[what] && said != "" {
-			f.log.Warn(what+" cannot be read again, the old ones stay", "error", err)
+			f.log.Warn(what+" cannot be read; the last ones stay", "error", err)
 		}
 		last[what] = said
 	}

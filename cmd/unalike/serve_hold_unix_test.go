@@ -5,13 +5,17 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -42,48 +46,70 @@ func TestServeDescriptors(t *testing.T) {
 		}
 		pauseFor(t.Context(), 200*time.Millisecond)
 	}
-	s.has("/metrics", `unalike_refusals_total{reason="idle_connections"}`)
 	s.logged("the limit on open files allows fewer connections", "level=")
-	s.logged("reason=idle_connections", "level=")
+	s.logged("reason=connections", "level=")
 	s.stop()
 }
 
-// TestServeFull: where all connections have a request under way, the next one hears that at once,
-// and when to come again.
+// TestServeFull: where all connections have a request in flight, the next one takes the place of
+// the one that waits for the longest time; with a token, it waits until one of them has ended.
 func TestServeFull(t *testing.T) {
 	t.Parallel()
-	s := startFile(t, `
+	const token = "token-of-a-good-caller"
+	for _, with := range []string{"", "\r\nAuthorization: Bearer " + token} {
+		settings := fmt.Sprintf("tokens: [{file: %s, may: [generate, operate]}]\n",
+			writeFile(t, "token", token))
+		if with == "" {
+			settings = ""
+		}
+		s := startFile(t, `
 generators:
   away: {coordinator: 'etcd://127.0.0.1:1/x'}
   default: {coordinator: 'static://?worker=7'}
 max_connections: 2
 ready: any
 admin_listen: 127.0.0.1:0
-`)
-	admin := &served{s.program, s.logged("listening for operators", "address="), s.client}
-	admin.ready()
-	var all [2]net.Conn
-	for i := range all {
-		all[i] = s.say("GET /v1/generators/away/ids?wait=20s HTTP/1.1\r\nHost: localhost\r\n\r\n")
+`+"%s", settings)
+		admin := &served{s.program, s.logged("listening for operators", "address="), s.client}
+		admin.ready()
+		ask := func(path string) net.Conn {
+			return s.say("GET " + path + " HTTP/1.1\r\nHost: localhost" + with + "\r\n\r\n")
+		}
+		var all [2]net.Conn
+		for i := range all {
+			all[i] = ask("/v1/generators/away/ids?wait=20s")
+			proctest.Eventually(t, time.Minute, "the request is in flight", func() bool {
+				_, body := admin.get("/metrics", token)
+				return strings.Contains(body,
+					fmt.Sprintf("\nunalike_http_requests_in_flight %d\n", i+2)) // with this one
+			})
+		}
+		answer := make(chan string, 1)
+		third := ask("/livez")
+		go func() {
+			line, _ := bufio.NewReader(third).ReadString('\n')
+			answer <- line
+		}()
+		if with == "" {
+			if _, err := all[0].Read(make([]byte, 1)); err == nil {
+				t.Error("the first request is answered")
+			}
+			s.logged("reason=connections", "level=")
+		} else {
+			select {
+			case line := <-answer:
+				t.Errorf("the third connection hears %q", line)
+			case <-time.After(time.Second):
+			}
+			_ = all[0].Close()
+		}
+		if got := <-answer; got != "HTTP/1.1 200 OK\r\n" {
+			t.Errorf("the third connection hears %q", got)
+		}
+		_ = all[1].Close()
+		s.client.CloseIdleConnections()
+		s.stop()
 	}
-	firstLine := func(says string) string {
-		conn := s.say(says)
-		defer conn.Close()
-		line, _ := bufio.NewReader(conn).ReadString('\n')
-		return line
-	}
-	admin.has("/metrics", "\nunalike_http_requests_in_flight 3\n") // with this one
-	if got := firstLine(""); got != "HTTP/1.1 503 Service Unavailable\r\n" {
-		t.Errorf("the third connection hears %q", got)
-	}
-	_ = all[0].Close()
-	proctest.Eventually(t, time.Minute, "there is room", func() bool {
-		return firstLine("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: "+
-			"close\r\n\r\n") == "HTTP/1.1 200 OK\r\n"
-	})
-	admin.has("/metrics", `unalike_refusals_total{reason="connections"}`)
-	_ = all[1].Close()
-	s.stop()
 }
 
 // TestServeAge: a connection that is old is left by its caller, with the reply to one request, and
@@ -111,6 +137,15 @@ func TestServeAge(t *testing.T) {
 		if n := dialled.Load(); n < 3 || n > 5 {
 			t.Errorf("%s: %d connections in 3 s", name, n)
 		}
+	}
+	stream, err := s.grpc().Watch(t.Context(), &unalikev1.WatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+	}
+	if err := stream.Err(); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("a stream ends with %v", err)
 	}
 	if resp, err := s.grpc().Generate(t.Context(), &unalikev1.GenerateRequest{}); err != nil ||
 		len(resp.Runs) != 1 {

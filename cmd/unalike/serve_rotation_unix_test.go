@@ -4,7 +4,10 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,5 +76,29 @@ func TestServe_FilesAreReplaced(t *testing.T) {
 	unusable(files.Client.Cert)
 	files.Replace(t)
 	proctest.Eventually(t, time.Minute, "there are IDs again", works)
+	s.stop()
+}
+
+// TestServe_TokenFileIsMissing: a service starts without a file of a token, reports that on the
+// page and in the log, serves those with another token, and reads the file when it is there.
+func TestServe_TokenFileIsMissing(t *testing.T) {
+	t.Parallel()
+	const here, later = "token-of-an-operator", "token-that-comes-later"
+	missing := filepath.Join(t.TempDir(), "missing")
+	s := startFile(t, "coordinator: static://?worker=7&fresh=true\ntokens:\n"+
+		"- {file: %s, may: [operate, generate]}\n- {file: %s, may: [generate]}\n",
+		writeFile(t, "token", here), missing).ready()
+	if status, _ := s.get(defaultIDs, later); status != http.StatusUnauthorized {
+		t.Errorf("without the file: %d", status)
+	}
+	s.await(defaultIDs, here, isOK)
+	s.logged("token file "+missing, "level=")
+	s.await("/", here, func(_ int, page string) bool {
+		return strings.Contains(page, "Files of tokens cannot be read") && strings.Contains(page, missing)
+	})
+	if err := os.WriteFile(missing, []byte(later), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.await(defaultIDs, later, isOK)
 	s.stop()
 }

@@ -257,7 +257,7 @@ func TestServeHangUp(t *testing.T) {
 	s.ready()
 	for _, tt := range [][2]string{
 		{"second-token-of-the-test", "tokens and certificates were read again"},
-		{"short", "tokens cannot be read again, the old ones stay"},
+		{"short", "tokens cannot be read; the last ones stay"},
 	} {
 		if err := os.WriteFile(token, []byte(tt[0]), 0o600); err != nil {
 			t.Fatal(err)

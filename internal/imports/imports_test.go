@@ -163,7 +163,9 @@ func TestServiceImports(t *testing.T) {
 			[]string{"google.golang.org/protobuf/"},
 		},
 		"server": {
-			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
+			append([]string{
+				"server", "segment", "proto/unalike/v1/unalikev1connect", "internal/admission",
+			}, inside...),
 			[]string{
 				"google.golang.org/protobuf/", "connectrpc.com/connect",
 				"connectrpc.com/grpchealth",

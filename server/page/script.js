@@ -108,6 +108,7 @@ function connect() {
   source.addEventListener('head', hear(fillHead));
   source.addEventListener('table', hear(fillTable));
   source.addEventListener('stopping', () => lose('The server has said that it is stopping.'));
+  source.addEventListener('again', connect);
   source.addEventListener('error', () => lose('The server has not answered since ' + $('clock').textContent + '.'));
 }
 
