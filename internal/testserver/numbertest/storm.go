@@ -49,11 +49,10 @@ const (
 	// takerEnv has the URL of the store in the environment of a taker, and zoneEnv the seconds that
 	// its time zone is east of UTC.
 	takerEnv, zoneEnv = "UNALIKE_TAKER", "UNALIKE_TAKER_ZONE"
-	// recovery is how long after the end of a fault numbers may be missing, where the machine is
-	// quiet: UNALIKE_STRICT is set. Elsewhere it is busyRecovery.
-	recovery, busyRecovery = 9 * time.Second, 90 * time.Second
-	// stopping is how long a taker may take to end after SIGTERM.
-	stopping = 25 * time.Second
+	// recovery is how long after the end of a fault numbers may be missing, and stopping is how long a
+	// taker may take to end after SIGTERM, where nothing else runs, see fulltest.Quiet. Elsewhere
+	// both are busyTime.
+	recovery, stopping, busyTime = 9 * time.Second, 25 * time.Second, 90 * time.Second
 )
 
 // tags are taken from by all takers. The last two begin anew with each group.
@@ -358,13 +357,18 @@ func (w *storm) wait(d time.Duration) {
 	}
 }
 
+// bound is a bound of the product where nothing else runs.
+func bound(d time.Duration) time.Duration {
+	if fulltest.Quiet() {
+		return d
+	}
+	return busyTime
+}
+
 // served waits until all takers have got a number of each tag since the call.
 func (w *storm) served(after string) {
 	w.Helper()
-	limit := busyRecovery
-	if os.Getenv("UNALIKE_STRICT") != "" {
-		limit = recovery
-	}
+	limit := bound(recovery)
 	began := time.Now()
 	for _, p := range w.all {
 		for _, tag := range tags {
@@ -382,8 +386,8 @@ func (w *storm) served(after string) {
 func (w *storm) end(p *taker) {
 	w.Helper()
 	p.Signal(w, syscall.SIGTERM)
-	if !p.EndIn(stopping) {
-		w.Errorf("a process has not ended within %v of SIGTERM", stopping)
+	if limit := bound(stopping); !p.EndIn(limit) {
+		w.Errorf("a process has not ended within %v of SIGTERM", limit)
 	}
 }
 
