@@ -17,8 +17,8 @@ func Long(tb testing.TB, why string) {
 	}
 }
 
-// Quiet reports whether nothing else runs on the machine, so that a test may hold the product to its
-// times: the environment variable UNALIKE_QUIET is set.
+// Quiet reports whether nothing else runs on the machine, so that a test may hold the product to
+// its times: the environment variable UNALIKE_QUIET is set.
 func Quiet() bool { return os.Getenv("UNALIKE_QUIET") != "" }
 
 // Rounds returns full if the environment variable UNALIKE_FULL is set and not empty, else short.
