@@ -25,7 +25,6 @@ const (
 
 	headerTime  = 5 * time.Second
 	requestTime = 15 * time.Second
-	idleTime    = 2 * time.Minute
 	maxHeader   = 8 << 10  // a token has 4 KiB at most
 	maxReceive  = 64 << 10 // of bodies that have not been read, for each connection of HTTP/2
 )
@@ -108,7 +107,9 @@ func (f *front) open(waits context.Context, address string, h http.Handler, room
 	})}
 	d.http = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
-		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		// An idle connection gives way when there is need for its room. With a timeout, net/http keeps
+		// the memory of each HTTP/2 connection that was cut off for as long.
+		IdleTimeout: -1, MaxHeaderBytes: maxHeader,
 		WriteTimeout: requestTime + max(f.set.MaxWait, server.DefaultMaxWait),
 		Protocols:    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
