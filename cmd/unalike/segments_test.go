@@ -52,8 +52,8 @@ func TestSegments(t *testing.T) {
 		{"generate --segment orders", 0, "15\n"}, // none was changed
 		{"generate --segment bills --as INV{n:4}-{97} --count 2", 0, "INV0001-05\nINV0002-02\n"},
 		{"generate --segment bills", 0, "3\n"},
-		{"generate --segment days --as {YYYY}/{n:3} --zone Europe/Berlin --count 2", 0, "/001\n"},
-		{"generate --segment days --as {YYYY}/{n:3}", 0, "/003\n"}, // which are those of the same group
+		{"generate --segment days --as {YYYY}/{n:3} --zone Europe/Berlin --count 2", 0, "/011\n"},
+		{"generate --segment days --as {YYYY}/{n:3}", 0, "/013\n"}, // above what all tags were raised by
 		{"generate --segment bills --as {n:1} --count 20", 1, "has room for 6 more numbers"},
 		{"generate --segment bills --as {x}", 2, "--as: segment: invalid: format"},
 		{"generate --segment bills --as {n} --zone UTC", 2, "--zone is for formats with a date"},

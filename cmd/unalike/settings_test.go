@@ -29,7 +29,7 @@ func TestURLMistakes(t *testing.T) {
 		url := strings.ToUpper(scheme) + "://u:secret@h/?nonsense=1"
 		checkLines(t, nil, []line{{"generate --coordinator " + url, exitUsage, "--help"}})
 		env := map[string]string{envCoordinator: url}
-		checkLines(t, env, []line{{"generate", exitFailure, "unalike: UNALIKE_COORDINATOR: coord: "}})
+		checkLines(t, env, []line{{"generate", exitFailure, "unalike: UNALIKE_COORDINATOR: unalike: "}})
 	}
 	checkLines(t, nil, []line{{ // where nobody is there, too
 		"generate --coordinator redis://127.0.0.1:1/0?nonsense=1", exitUsage, `unknown option "nonsense"`,

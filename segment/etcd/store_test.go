@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
@@ -25,7 +26,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, take(url))
 		os.Exit(1)
 	}
-	numbertest.Main(m)
+	numbertest.Taker()
+	leaktest.Main(m)
 }
 
 // server is an etcd in a test, and a client with which somebody changes keys by hand.

@@ -7,13 +7,17 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 )
 
-func TestMain(m *testing.M) { numbertest.Main(m) }
+func TestMain(m *testing.M) {
+	numbertest.Taker()
+	leaktest.Main(m)
+}
 
 // connect returns a pool that is closed with the test.
 func connect(tb testing.TB, dsn string) *sql.DB {

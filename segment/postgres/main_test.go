@@ -8,13 +8,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // for the statements of tests
 
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
-func TestMain(m *testing.M) { numbertest.Main(m) }
+func TestMain(m *testing.M) {
+	numbertest.Taker()
+	leaktest.Main(m)
+}
 
 // connect returns a pool for statements of tests, which is closed with the test.
 func connect(tb testing.TB, url string) *sql.DB {

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -58,16 +57,18 @@ const (
 // tags are taken from by all takers. The last two begin anew with each group.
 var tags = []string{"storm", "storm-dense", "storm-large", "storm-days", "storm-months"}
 
-// Main is the TestMain of a package with a storm: the test program is a taker, too.
-func Main(m *testing.M) {
-	if url := os.Getenv(takerEnv); url != "" {
-		if err := take(url, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+// Taker has a TestMain return at once, unless the test program was started as a taker: then it takes
+// numbers until it is told to end, and does not return.
+func Taker() {
+	url := os.Getenv(takerEnv)
+	if url == "" {
+		return
 	}
-	leaktest.Main(m)
+	if err := take(url, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // take takes numbers, and prints each run of them, until the process gets SIGTERM.
