@@ -57,8 +57,8 @@ const (
 // tags are taken from by all takers. The last two begin anew with each group.
 var tags = []string{"storm", "storm-dense", "storm-large", "storm-days", "storm-months"}
 
-// Taker has a TestMain return at once, unless the test program was started as a taker: then it takes
-// numbers until it is told to end, and does not return.
+// Taker has a TestMain return at once, unless the test program was started as a taker: then it
+// takes numbers until it is told to end, and does not return.
 func Taker() {
 	url := os.Getenv(takerEnv)
 	if url == "" {
@@ -311,9 +311,7 @@ func (w *storm) fault() {
 		}
 	case kind == 2:
 		what = "a paused process"
-		p.Freeze(w)
-		w.wait(lasts)
-		p.Thaw(w)
+		w.pause(p, lasts)
 	case kind == 3:
 		what = "a process that was told to end"
 		w.end(p)
