@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, take(url))
 		os.Exit(1)
 	}
+	numbertest.Taker()
 	leaktest.Main(m)
 }
 
@@ -207,6 +209,12 @@ func TestOpen(t *testing.T) {
 	if _, err := other.Take(within(t), "a", 10); !errors.Is(err, segment.ErrInvalidConfig) {
 		t.Errorf("Take of another namespace: %v", err)
 	}
+}
+
+// TestStorm: processes take numbers while they are killed and stopped.
+func TestStorm(t *testing.T) {
+	s, path := made(t)
+	numbertest.Storm{URL: func(string) string { return "file://" + path }}.Run(t, s)
 }
 
 // takerEnv has a process take numbers at a URL, ten at a time, and print the first of each range.

@@ -28,7 +28,7 @@ import (
 
 // Storm is a store under faults, whose numbers several processes take.
 type Storm struct {
-	Addr string                   // of the server
+	Addr string                   // of the server; empty: there is none
 	URL  func(addr string) string // of the store, with the server at an address
 	// Restart kills the server and starts it again; nil: there is none.
 	Restart func()
@@ -207,7 +207,11 @@ func (c Storm) Run(t *testing.T, s Store) {
 	}
 	w := &storm{Storm: c, T: t, runs: map[string][]segment.Range{}}
 	for range takers {
-		w.all = append(w.all, &taker{proxy: proxytest.Start(t, c.Addr)})
+		p := new(taker)
+		if c.Addr != "" {
+			p.proxy = proxytest.Start(t, c.Addr)
+		}
+		w.all = append(w.all, p)
 	}
 	for _, p := range w.all {
 		w.start(p)
@@ -229,13 +233,20 @@ func (c Storm) Run(t *testing.T, s Store) {
 // start starts a taker.
 func (w *storm) start(p *taker) {
 	w.Helper()
+	if p.read != nil {
+		<-p.read // of the process before it
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		w.Fatal(err)
 	}
 	cmd := exec.CommandContext(w.Context(), exe)
 	east := []int{-12, 0, 12}[rand.IntN(3)] * 3600
-	cmd.Env = append(os.Environ(), takerEnv+"="+w.URL(p.proxy.Addr), fmt.Sprint(zoneEnv, "=", east))
+	at := ""
+	if p.proxy != nil {
+		at = p.proxy.Addr
+	}
+	cmd.Env = append(os.Environ(), takerEnv+"="+w.URL(at), fmt.Sprint(zoneEnv, "=", east))
 	cmd.Stderr = os.Stderr
 	out, to, err := os.Pipe()
 	if err != nil {
@@ -297,7 +308,7 @@ func (w *storm) fault() {
 	lasts := time.Duration(rand.Int64N(int64(5 * time.Second)))
 	var what string
 	switch kind := rand.IntN(8); {
-	case kind == 0:
+	case kind == 0, kind > 3 && w.Addr == "":
 		what = "a killed process"
 		p.Kill()
 		w.start(p)
