@@ -216,24 +216,30 @@ func TestConn_FurtherRequests(t *testing.T) {
 }
 
 // TestConn_ReadsSlowly: where callers have tokens, what a connection sends without one is read
-// slowly, and with one as it comes; a connection that ends waits for nothing.
+// slowly after the handshake, and with one as it comes; a connection that ends waits for nothing.
 func TestConn_ReadsSlowly(t *testing.T) {
-	const size = 64 << 10
+	const large = 64 << 10
 	for name, tt := range map[string]struct {
 		tokens bool
 		rank   Rank
+		size   int
 		took   time.Duration // at least
 	}{
-		"no tokens":       {false, Anonymous, 0},
-		"with a token":    {true, Known, 0},
-		"without a token": {true, Anonymous, (size - costAtOnce) / costPerSecond * time.Second},
+		"no tokens":       {false, Anonymous, large, 0},
+		"with a token":    {true, Known, large, 0},
+		"without a token": {true, Anonymous, large, (large - costAtOnce) / costPerSecond * time.Second},
+		"a TLS handshake": {true, Silent, freeBytes, 0},
+		"no request": {
+			true, Silent, freeBytes + large,
+			(large - costAtOnce) / costPerSecond * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				one := newCrowd(t, Config{Room: 1, Tokens: tt.tokens}).dial(1, tt.rank)
-				go func() { _, _ = one.other.Write(make([]byte, size)) }()
+				go func() { _, _ = one.other.Write(make([]byte, tt.size)) }()
 				begun := time.Now()
-				for got := 0; got < size; {
+				for got := 0; got < tt.size; {
 					n, err := one.Read(make([]byte, 4096))
 					if err != nil {
 						t.Fatal(err)
