@@ -138,7 +138,9 @@ func TestServeAge(t *testing.T) {
 			t.Errorf("%s: %d connections in 3 s", name, n)
 		}
 	}
-	stream, err := s.grpc().Watch(t.Context(), &unalikev1.WatchRequest{})
+	bounded, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := s.grpc().Watch(bounded, &unalikev1.WatchRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
