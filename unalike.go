@@ -23,7 +23,7 @@ package unalike
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/file" // file: URLs
@@ -83,7 +83,7 @@ func open(ctx context.Context, url string, c Config,
 	generator func(coord.Coordinator, Config) (*Generator, error),
 ) (*Generator, error) {
 	if c.Closer != nil {
-		return nil, errors.New("unalike: Closer is set; it is for core.New")
+		return nil, fmt.Errorf("%w: Closer is set; only core.New and core.Start accept it", ErrInvalid)
 	}
 	o, err := coord.Open(ctx, url, coord.OpenOptions{Clock: c.Clock, Logger: c.Logger})
 	if err != nil {

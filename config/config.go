@@ -77,6 +77,9 @@ func (c Config) open(ctx context.Context,
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of "+
 			"the file, or in %s", envName(keyCoordinator))
 	}
+	if c.Closer != nil {
+		return nil, invalid("config: Closer is set; only core.New and core.Start accept it")
+	}
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
@@ -88,11 +91,7 @@ func (c Config) open(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
-	if own := c.Closer; own != nil {
-		c.Closer = closer(func() error { return errors.Join(release(), own.Close()) })
-	} else {
-		c.Closer = closer(release)
-	}
+	c.Closer = closer(release)
 	g, err := generator(coordinator, c.Config)
 	if err != nil {
 		return nil, c.explain(err)
@@ -100,7 +99,7 @@ func (c Config) open(ctx context.Context,
 	return g, nil
 }
 
-// closer is a function that closes something.
+// closer adapts a function to [io.Closer].
 type closer func() error
 
 // Close implements [io.Closer].

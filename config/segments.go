@@ -47,12 +47,11 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if s.Logger == nil {
 		s.Logger = c.Logger
 	}
-	s = c.Numbers(s)
 	store, err := segment.Open(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
 	if err != nil {
 		return nil, c.ofSegments(keyStore, err)
 	}
-	set, err := segment.NewSet(ctx, store, s)
+	set, err := segment.NewSet(ctx, store, c.Numbers(s))
 	if err != nil {
 		return nil, errors.Join(c.ofSegments(keyStore, err), store.Close())
 	}

@@ -21,8 +21,8 @@ var (
 	ErrStoreChanged = errors.New("segment: the store is another server than before")
 	// ErrExhausted says that the last number of a tag was given out.
 	ErrExhausted = errors.New("segment: the numbers of the tag are used up")
-	// ErrDamaged says that what the store has of a tag cannot be used, or changes when it is stored,
-	// and that somebody has to repair it.
+	// ErrDamaged is returned for a tag whose row or key is unusable, or whose changes the store does
+	// not store as they are written. An operator must repair it.
 	ErrDamaged = errors.New("segment: what is stored is damaged")
 	// ErrPruned is returned for a number of a group that an operator has removed from the store.
 	ErrPruned = errors.New("segment: the group was pruned")

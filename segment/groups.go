@@ -53,10 +53,16 @@ func GroupOf(name string) (tag string, over time.Time, ok bool) {
 	return "", time.Time{}, false
 }
 
-// CheckPruned returns an error that wraps [ErrPruned] if a tag is a group that was over before a
-// day, of which its store has recorded that all groups before it were removed.
+// IsPast reports whether a name is that of a group of a tag, and the group was over before a day.
+func IsPast(name, tag string, before time.Time) bool {
+	of, over, ok := GroupOf(name)
+	return ok && of == tag && !over.After(before)
+}
+
+// CheckPruned returns an error that wraps [ErrPruned] if a name is that of a group that was over
+// before a day. The store has recorded that the groups of the tag before that day were removed.
 func CheckPruned(name string, before time.Time) error {
-	if _, over, ok := GroupOf(name); ok && !over.After(before) {
+	if tag, _, _ := GroupOf(name); IsPast(name, tag, before) {
 		return fmt.Errorf("%w: %q: the groups of its tag before %s were removed", ErrPruned, name,
 			before.Format(time.DateOnly))
 	}

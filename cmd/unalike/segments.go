@@ -394,7 +394,7 @@ func (a *app) pruneSegments(ctx context.Context, s *tagStore, tag string, before
 	known, groups := false, 0
 	for _, t := range tags {
 		known = known || t.Name == tag
-		if of, over, ok := segment.GroupOf(t.Name); ok && of == tag && !over.After(before) {
+		if segment.IsPast(t.Name, tag, before) {
 			groups++
 		}
 	}

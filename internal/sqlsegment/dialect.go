@@ -33,26 +33,28 @@ type Dialect struct {
 	sqldb.Words
 	// Quote is a name, and Plain a text that goes with others in a column.
 	Quote, Plain func(s string) string
-	// Lock is a statement that locks the row of $TAG and keeps its max_id, or -1 for NULL, until the
-	// transaction ends. Was is the expression for what it has kept.
+	// Lock is a statement that locks the row of $TAG and saves its max_id, or -1 for NULL, until the
+	// transaction ends. Was is the expression for the saved value.
 	Lock, Was string
 	// Abort is an expression that ends the transaction with an error of the class [sqldb.Mismatch] if
 	// {wrong} is true.
 	Abort string
-	// Held is a statement that keeps the record as it is until the transaction ends, and fails if the
-	// transaction reads an older one. Empty: an UPDATE reads the newest one in any transaction.
+	// Held is a statement that locks the record against changes until the transaction ends, and fails
+	// if the snapshot of the transaction is older than the record. Empty: an UPDATE reads the newest
+	// record at every isolation level.
 	Held string
-	// Nested is a query whether the row of $TAG was changed behind a savepoint: t or f. Empty: that
-	// cannot be asked for.
+	// Nested is a query that returns t if the row of $TAG was changed behind a savepoint, and f if it
+	// was not. Empty: the database cannot report that.
 	Nested string
-	// Prompt is a condition: Lock has not waited for longer than $WAIT microseconds. Who has asked for
-	// it is gone by then.
+	// Prompt is the condition that Lock has waited for at most $WAIT microseconds. After a longer wait
+	// the caller has given up.
 	Prompt string
 	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is
 	// here.
 	Unsafe sqldb.Risk
-	// Unfit is what makes {table} or {meta} unfit: rows may be hidden from this user, or changes are
-	// not rolled back. $SCHEMA and $TABLE name the table. Says has a verb for the names of both.
+	// Unfit is a property of {table} or {meta} with which the store refuses them: rows may be hidden
+	// from this user, or changes are not rolled back. $SCHEMA and $TABLE name the table. Says has a
+	// formatting verb for the names of both.
 	Unfit sqldb.Risk
 	// Key is the expression {key}: $ALL, a colon, and the tag as biz_tag has it.
 	Key string

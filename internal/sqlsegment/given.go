@@ -6,32 +6,31 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// given is what this store has handed out of each tag.
+// given remembers the ranges that this store has handed out.
 type given struct {
 	mu   sync.Mutex
 	tags map[string]floor
 }
 
-// floor is a number that all ranges of a tag begin at or above which are asked for from now on, how
-// often something was given back, and the last ranges that were handed out and are held.
+// floor is the lower bound of later ranges of one tag.
 type floor struct {
-	next    int64
-	returns int
-	held    []segment.Range
+	next    int64           // the first number that a later range may have
+	returns int             // how many ranges were given back
+	held    []segment.Range // the last ranges that were handed out and not given back
 }
 
-// mostHeld is how many ranges of a tag are kept, and so how many can be given back before the floor
-// is lower than it has to be.
+// mostHeld is the number of ranges that a floor remembers. After more of them are given back, the
+// floor can be lower than necessary.
 const mostHeld = 16
 
-// floor is that of a tag.
+// floor returns the floor of a tag.
 func (g *given) floor(tag string) floor {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tags[tag]
 }
 
-// note notes a range that was taken.
+// note adds a range that was taken.
 func (g *given) note(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,8 +41,9 @@ func (g *given) note(tag string, r segment.Range) {
 	g.tags[tag] = f
 }
 
-// back notes that a range is given back. The numbers below it may be those of another program,
-// which gives them back as well: the floor is above what is held here.
+// back removes a range that is given back, and lowers the floor to the end of the highest range
+// that this store still holds. The row may go below the given range: another program may hold the
+// numbers under it and give them back too.
 func (g *given) back(tag string, r segment.Range) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,22 +14,24 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// mark is a row of our own table: which server is that of the table, or of one tag, and when that
-// was recorded. Stamps rise. Instead of a server it can name why nothing may be taken.
+// mark is a row of unalike_meta. It names the server from which ranges of the table, or of one tag,
+// may be taken, or the reason why none may be taken. Of two marks the one with the higher stamp
+// counts.
 type mark struct {
 	identity string
 	stamp    int64
 }
 
-// record is what is recorded for the whole table. Minutes rises once a minute while ranges are
-// taken, so that a database that was restored is noticed by every program that runs.
+// record is the mark of the whole table, and the minutes. These rise once a minute while ranges are
+// taken: a running program that reads lower minutes than before knows that the database was
+// restored.
 type record struct {
 	mark
 	minutes int64
-	counted time.Time // when a program has found it
+	counted time.Time // when this store read the minutes first
 }
 
-// What a mark says instead of naming a server.
+// Identities of marks that refuse begin with these texts.
 const (
 	refused  = "refused, "
 	changed  = refused + "another server than "
@@ -37,22 +39,22 @@ const (
 	wentBack = refused + "went back to %d, after %d"
 )
 
-// same reports whether a mark names the server that is here, or some of those that are one with it.
+// same reports whether a mark names the server here, or servers of the same group.
 func (s *Store) same(m mark, here string) bool {
 	other := func(one string) bool { return !slices.Contains(s.opts.Servers, one) }
 	return m.identity == here ||
 		here == s.group && !slices.ContainsFunc(strings.Split(m.identity, ","), other)
 }
 
-// known returns what was last found to be right, and the newest stamp that was found right for a
-// tag.
+// known returns the record that this store has last found right, and the newest stamp that it has
+// found right for a tag.
 func (s *Store) known(tag string) (r record, newest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record, max(s.record.stamp, s.own[tag])
 }
 
-// adopt notes what was found to be right.
+// adopt remembers a record that is right.
 func (s *Store) adopt(r record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +68,10 @@ func (s *Store) adopt(r record) {
 	s.record.counted = time.Now()
 }
 
-// judge returns nil if ranges of a tag may be taken where it was read. What it finds wrong first it
-// records, so that every program refuses until somebody has raised all tags, or this one; or it
-// raises all tags by Options.Skip if this is another server: the row has to be read again then.
+// judge compares the record in a row with the one that this store knows. If the row is from another
+// server, or from a restored database, judge records that, and every program refuses until an
+// operator raises all tags. If Options.Skip is set and the server is another one, judge raises all
+// tags instead. It returns true if the row must be read again.
 func (s *Store) judge(ctx context.Context, tag string, r row) (again bool, err error) {
 	known := r.known //mutant:sql-segment-known
 	back := r.base.stamp < known.stamp ||
@@ -92,8 +95,8 @@ func (s *Store) judge(ctx context.Context, tag string, r row) (again bool, err e
 	return false, nil
 }
 
-// judgeOwn returns nil unless what is recorded of a tag itself names another server, or says why
-// none may be taken.
+// judgeOwn returns an error if the mark of the tag itself names another server, or a reason to
+// refuse.
 func (s *Store) judgeOwn(tag string, r row) error {
 	if r.own.stamp <= r.base.stamp {
 		return nil
@@ -112,8 +115,8 @@ func (s *Store) judgeOwn(tag string, r row) error {
 	return &segment.StoreChangedError{Tag: tag, Was: r.own.identity, Here: r.here}
 }
 
-// meet records that the table is not as it was, or skips numbers if it is on another server. It
-// does nothing if the record is not the one that was read: somebody else was faster.
+// meet records that the table is on another server or was restored, or skips numbers on another
+// server. It does nothing if another program has changed the record since it was read.
 func (s *Store) meet(ctx context.Context, tag string, r row, what, was, here string) error {
 	wrong := &segment.StoreChangedError{Tag: tag, Was: was, Here: here}
 	f, err := s.find(ctx)
@@ -133,8 +136,8 @@ func (s *Store) meet(ctx context.Context, tag string, r row, what, was, here str
 	return s.refuse(ctx, wrong, "", f.base.mark, what+was+", then "+here)
 }
 
-// refuse records why nothing may be taken of a tag, or of any if it is empty, in place of a mark,
-// and returns the error that says so.
+// refuse records a reason why no range of a tag may be taken, or of any tag if tag is empty. It
+// replaces the mark was, and returns the error wrong.
 func (s *Store) refuse(ctx context.Context, wrong error, tag string, was mark, why string) error {
 	s.log.Warn("the store of segments gives no more ranges until somebody raises its tags",
 		"table", s.table.String(), "tag", cmp.Or(tag, "all"), "reason", why)
@@ -144,7 +147,7 @@ func (s *Store) refuse(ctx context.Context, wrong error, tag string, was mark, w
 	return wrong
 }
 
-// put records something of a tag, or of all, in place of a mark.
+// put replaces the mark of a tag, or that of the table.
 func (s *Store) put(ctx context.Context, tag string, was mark, is string) error {
 	f, err := s.find(ctx)
 	if err == nil {
@@ -153,13 +156,14 @@ func (s *Store) put(ctx context.Context, tag string, was mark, is string) error 
 	return err
 }
 
-// newStamp is above all stamps, by as much as another program will hardly draw as well.
+// newStamp returns a stamp above all others. It is random, so that two programs hardly choose the
+// same.
 func (s *Store) newStamp(f finding) int64 {
 	known, _ := s.known("")
 	return max(known.stamp, f.newest) + 1 + rand.Int64N(1<<30)
 }
 
-// say is the statements that record the mark of a tag, or of all, in place of another one.
+// say returns the statements that replace the mark of a tag, or that of the table.
 func (s *Store) say(tag string, is, was mark) []string {
 	name := s.table.name
 	if tag != "" {
@@ -176,12 +180,12 @@ func (s *Store) say(tag string, is, was mark) []string {
 	}
 }
 
-// skips begins the names of rows of our own table, each of which has by how many numbers all tags
-// were raised, and the day of that as its identity.
+// skips returns the beginning of the names of rows that record a raise of all tags: the stamp is
+// the number that was added, and the identity the day.
 func (s *Store) skips() string { return s.table.name + "!skipped:" }
 
-// raise adds to every tag, and records this server as that of all tags, if the record is the one
-// that was found. What is damaged stays as it is.
+// raise adds a number to every tag and records the server of f as that of the table. It does
+// nothing if another program has changed the record since f. Damaged tags stay as they are.
 func (s *Store) raise(ctx context.Context, f finding, by int64) (done bool, err error) {
 	is := mark{f.here, s.newStamp(f)}
 	bound := s.bound.Load()
@@ -215,7 +219,7 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 		}
 		done, err := s.raise(ctx, f, by)
 		if err == nil && !done {
-			err = fmt.Errorf("table %v: somebody else has recorded something meanwhile; try again", s.table)
+			err = fmt.Errorf("table %v: another program has changed its record; try again", s.table)
 		}
 		return err
 	})
@@ -254,8 +258,8 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// begin finds out what there is, and records this server as that of the table if nothing is
-// recorded.
+// begin returns the state of the server. If the table has no record yet, begin creates one that
+// names this server.
 func (s *Store) begin(ctx context.Context) (finding, error) {
 	f, err := s.find(ctx)
 	insert := s.dialect.Insert + " {meta} (name, identity, stamp) VALUES "
@@ -276,7 +280,7 @@ func (s *Store) begin(ctx context.Context) (finding, error) {
 	return f, err
 }
 
-// finding is what there is on a server.
+// finding is the state of a server.
 type finding struct {
 	here   string
 	now    time.Time
@@ -285,7 +289,7 @@ type finding struct {
 	risks  []string
 }
 
-// find finds out what there is, in one round trip, and notes what the columns hold.
+// find reads the state of the server in one round trip, and remembers the bounds of the columns.
 func (s *Store) find(ctx context.Context) (f finding, err error) {
 	plain := s.dialect.Plain
 	number := func(n string) string { return plain("CAST(COALESCE(" + n + ", 0) AS CHAR(20))") }
@@ -347,8 +351,8 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// Look looks at the server, and returns why it can never do. A server that cannot be reached is
-// looked at by the first call that reaches it.
+// Look checks the server, and returns an error that retries cannot cure. It returns nil if the
+// server cannot be reached: the first call that reaches it checks then.
 func (s *Store) Look(ctx context.Context) error {
 	err := s.call(ctx, func(context.Context) error { return nil })
 	if errors.Is(err, segment.ErrInvalidConfig) || ctx.Err() != nil {

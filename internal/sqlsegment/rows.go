@@ -29,9 +29,10 @@ type row struct {
 	known      record // what was known before it was read
 }
 
-// reading is the statement that reads a row. After statements that have locked and changed it, it
-// ends the transaction if what is stored is neither what was there before nor what the change makes
-// of it, as with a trigger; empty: nothing was changed.
+// reading returns the statement that reads a row. If the transaction has changed the row before,
+// after is the expression for the new max_id: the statement aborts the transaction if the stored
+// max_id is neither the old nor the new one, because a trigger has replaced it. If after is empty,
+// the statement only reads.
 func (s *Store) reading(after string) string {
 	was, abort := "max_id", "0"
 	if after != "" {
@@ -63,12 +64,12 @@ func (s *Store) read(ctx context.Context, tag string, before ...string) (r row, 
 	return r, err
 }
 
-// unknown is the error of a tag that is not in the table.
+// unknown returns the error for a tag that is not in the table.
 func (s *Store) unknown(tag string) error {
 	return fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
 }
 
-// parse reads what a reading returned.
+// parse decodes the result of a [Store.reading] statement.
 func (s *Store) parse(tag string, rows [][]string) (r row, err error) {
 	switch {
 	case len(rows) == 0:
@@ -86,20 +87,20 @@ func (s *Store) parse(tag string, rows [][]string) (r row, err error) {
 	if r.was, err = wholeNumber(cols[3]); err != nil { // there was no row to lock
 		r.was = r.next //mutant:sql-segment-was
 	}
-	// What is empty is 0.
+	// An empty column is read as 0.
 	r.base.stamp, _ = wholeNumber(cols[7])
 	r.base.minutes, _ = wholeNumber(cols[8])
 	r.own.stamp, _ = wholeNumber(cols[10])
 	return r, nil
 }
 
-// transact makes statements in one transaction. None is read-only: proxies send those to replicas,
-// where an earlier record is found, and another server.
+// transact runs statements in one transaction. It never begins a read-only one: a proxy would send
+// that to a replica, which has another identity and may have an old record.
 func (s *Store) transact(ctx context.Context, texts ...string) ([][]string, error) {
 	return s.db.Transact(ctx, true, statements(texts))
 }
 
-// statements are those of a transaction.
+// statements converts texts.
 func statements(texts []string) []sqldb.Statement {
 	all := make([]sqldb.Statement, len(texts))
 	for i, text := range texts {
@@ -194,21 +195,21 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 			s.fits("step", t.Step, s.stepMost.Load())); err != nil {
 			return err
 		}
-		since := never // nothing is skipped after that
+		since, over := never, never
 		if !t.Since.IsZero() {
-			since = t.Since.AddDate(0, 0, -1).Format(time.DateOnly) // whatever the time zones are
+			since = t.Since.AddDate(0, 0, -1).Format(time.DateOnly) // in any time zone
 		}
-		of, over, group := segment.GroupOf(t.Name)
-		if !group {
-			over = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		of, day, group := segment.GroupOf(t.Name)
+		if group {
+			over = day.Format(time.DateOnly)
 		}
 		prefix := s.skips()
 		v := values{
 			"$TAG": t.Name, "$NEXT": t.Next, "$STEP": t.Step, "$WHAT": t.Description, "$SINCE": since,
 			"$SKIPS": prefix, "$LEN": len(prefix), "$PRUNED": s.pruned(of),
-			"$OVER": over.Format(time.DateOnly),
+			"$OVER": over,
 		}
-		// Whoever skips numbers, or removes groups, does so before, or finds the tag.
+		// The lock keeps AdvanceAll and Prune out until the new tag is stored.
 		const pruned = "SELECT identity FROM {meta} WHERE name = $PRUNED"
 		rows, err := s.transact(ctx, s.write(lockRecord, nil),
 			s.write("INSERT INTO {table} (biz_tag, max_id, step, description) SELECT $TAG, $NEXT + "+
@@ -226,12 +227,12 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 }
 
 const (
-	never      = "9999-12-31"
+	never      = "9999-12-31" // later than every day that is stored
 	lockRecord = "SELECT stamp FROM {meta} WHERE name = $ALL FOR UPDATE"
 )
 
-// pruned is the name of the row of our own table that has the day before which the groups of a tag
-// were removed.
+// pruned returns the name of the row of unalike_meta that stores up to which day the groups of a
+// tag were removed.
 func (s *Store) pruned(tag string) string { return s.table.name + "!pruned:" + tag }
 
 // Prune implements [segment.Pruner].
@@ -261,7 +262,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 		all, err := s.transact(ctx, s.write("SELECT biz_tag FROM {table}", nil))
 		var names []string
 		for _, r := range all {
-			if of, _, _ := segment.GroupOf(r[0]); of == tag && segment.CheckPruned(r[0], before) != nil {
+			if segment.IsPast(r[0], tag, before) {
 				names = append(names, s.dialect.Text(r[0]))
 			}
 		}

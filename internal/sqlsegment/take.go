@@ -12,7 +12,8 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// tries is how often a change that was not made, for no reason that can be seen, is tried again.
+// tries is the number of attempts to change a row. An attempt that changes nothing, although every
+// condition is met, is repeated.
 const tries = 10
 
 // Take implements [segment.Store].
@@ -30,12 +31,13 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 	return r, err
 }
 
-// sender makes statements in one transaction and returns the rows of the last one.
+// sender runs statements in one transaction and returns the rows of the last one.
 type sender func(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
 
-// commit sends statements that may be sent again, and commits them. The minutes rise with them: in
-// a transaction of a caller's they would be locked, and be rolled back with it. If another
-// transaction has locked them, a later take raises them.
+// commit runs statements that may be repeated, and commits them. Once a minute it also raises the
+// minutes of the record, unless another transaction has locked them: then a later take does. A
+// transaction of the caller must not raise them, because it would keep them locked, and a rollback
+// would lower them again.
 func (s *Store) commit(ctx context.Context, all []sqldb.Statement) ([][]string, error) {
 	if known, _ := s.known(""); time.Since(known.counted) >= time.Minute {
 		all = slices.Insert(all, len(all)-1, sqldb.Statement{SQL: s.write("UPDATE {meta} SET stamp = "+
@@ -45,8 +47,9 @@ func (s *Store) commit(ctx context.Context, all []sqldb.Statement) ([][]string, 
 	return s.db.Transact(ctx, true, all)
 }
 
-// Gapless takes one number of a tag within a transaction of the caller's: run sends it a statement
-// and returns the rows as text. The row of the tag is locked until that transaction ends.
+// Gapless takes one number of a tag within a transaction of the caller. Run runs one statement in
+// that transaction and returns its rows as text. The row of the tag stays locked until the
+// transaction ends.
 func (s *Store) Gapless(ctx context.Context, tag string,
 	run func(ctx context.Context, statement string) ([][]string, error),
 ) (int64, error) {
@@ -98,7 +101,7 @@ func (s *Store) take(ctx context.Context, send sender, tag string,
 		if taken {
 			return segment.Range{First: r.was, Last: r.next - 1}, nil
 		}
-		if err == nil { // what a transaction of the caller's reads may be old
+		if err == nil { // a transaction of the caller may have read an old row
 			r, err = s.read(ctx, tag)
 		}
 		if err == nil {
@@ -115,18 +118,19 @@ func (s *Store) take(ctx context.Context, send sender, tag string,
 	return segment.Range{}, s.altered(tag)
 }
 
-// forever is how many microseconds a statement may wait for a call without an end.
+// forever is the number of microseconds that a statement may wait if its call has no deadline.
 const forever = int64(24 * time.Hour / time.Microsecond)
 
-// change makes one UPDATE of the next number of a tag, {was}, if a condition is met and the record
-// is as it was found to be right, and reads what is stored then. That is one message and one
-// transaction: the row is locked first, because what is read while one waits for a lock may be old,
-// and nothing is stored unless it is what was asked for.
+// change sets the next number of a tag to an expression of the old one, {was}, and reads the row
+// back, all in one message and one transaction. It changes nothing unless the condition where holds
+// and the record is still the one that this store has found right. The row is locked first: a value
+// that was read before the lock was granted may be old. If the database has stored another number,
+// the transaction is rolled back.
 func (s *Store) change(ctx context.Context, send sender, tag, set, where string, v values,
 ) (r row, done bool, err error) {
 	known, newest := s.known(tag)
 	v["$TAG"], v["$HERE"], v["$STAMP"], v["$COUNT"] = tag, known.identity, known.stamp, known.minutes
-	if s.same(known.mark, s.group) { // one of them, or some, are on record
+	if s.same(known.mark, s.group) { // the record names servers of the group
 		v["$HERE"] = s.group
 	}
 	if _, any := v["$OWN"]; !any {
@@ -166,18 +170,18 @@ func (s *Store) change(ctx context.Context, send sender, tag, set, where string,
 	return r, done, err
 }
 
-// altered is the error of a change that was not stored as it is.
+// altered returns the error for a change that the database does not store as it is written.
 func (s *Store) altered(tag string) error {
 	return fmt.Errorf("%w: tag %q: table %v stores something other than what is written to it, so "+
 		"nothing was taken; drop the trigger or the view that changes it, or make max_id a bigint",
 		segment.ErrDamaged, tag, s.table)
 }
 
-// refuseTime bounds how long a change of the record may take. It may have to wait for the caller's
-// own transaction, which waits for it.
+// refuseTime bounds a change of the record. In a call of Gapless the change may wait for a lock
+// that the caller's own transaction holds.
 const refuseTime = 2 * time.Second
 
-// why finds out why nothing was taken. Nil: that is over.
+// why returns the reason why nothing was taken, or nil if the reason is gone.
 func (s *Store) why(ctx context.Context, tag string, r row, before floor) error {
 	ctx, cancel := context.WithTimeout(ctx, refuseTime)
 	defer cancel()
@@ -201,7 +205,7 @@ func (s *Store) why(ctx context.Context, tag string, r row, before floor) error 
 		return s.refuse(ctx, back, r.tag, r.own, fmt.Sprintf(wentBack, r.next, back.Above))
 	}
 	if r.next >= s.bound.Load() {
-		if _, err := s.find(ctx); err != nil { // somebody may have widened the column
+		if _, err := s.find(ctx); err != nil { // an operator may have widened the column
 			return err
 		}
 	}
@@ -223,7 +227,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string,
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
+	s.given.back(tag, unused) // this store does not issue them again, even if the call fails
 	err = s.once(ctx, func(ctx context.Context) (err error) {
 		_, done, err = s.change(ctx, s.db.Once, tag, "$TO", "max_id = $FROM",
 			values{"$TO": unused.First, "$FROM": unused.Last + 1})

@@ -139,14 +139,24 @@ func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (remove
 		return 0, err
 	}
 	all, err := s.list(ctx, "")
-	for _, t := range all {
-		of, _, _ := segment.GroupOf(t.Name)
-		if err == nil && of == tag && segment.CheckPruned(t.Name, before) != nil {
-			_, err = s.client.Delete(ctx, s.key(t.Name))
-			removed++
-		}
+	if err != nil {
+		return 0, err
 	}
-	return removed, err
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	for _, t := range all {
+		if !segment.IsPast(t.Name, tag, before) {
+			continue
+		}
+		if _, err := s.client.Delete(ctx, s.key(t.Name)); err != nil {
+			return removed, s.explain(ctx, err)
+		}
+		removed++
+	}
+	return removed, nil
 }
 
 // share has f change the cluster record. If a tag is named, it has to be there.

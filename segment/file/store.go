@@ -205,8 +205,7 @@ func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (remove
 		}
 		tags := len(n.Tags)
 		maps.DeleteFunc(n.Tags, func(name string, _ tagstore.Record) bool {
-			of, _, _ := segment.GroupOf(name)
-			return of == tag && segment.CheckPruned(name, before) != nil
+			return segment.IsPast(name, tag, before)
 		})
 		removed = tags - len(n.Tags)
 		return n.Prune(tag, before)

@@ -232,8 +232,7 @@ func (f *Fake) Prune(ctx context.Context, tag string, before time.Time) (int, er
 		}
 		f.pruned[tag] = before
 		for name := range f.tags {
-			of, _, ok := segment.GroupOf(name)
-			if ok && of == tag && segment.CheckPruned(name, before) != nil {
+			if segment.IsPast(name, tag, before) {
 				delete(f.tags, name)
 				removed++
 			}
