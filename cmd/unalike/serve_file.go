@@ -72,10 +72,11 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	if err := config.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{
-		envStore, envPrefix + "FORMATS", envPrefix + "ZONE", envPrefix + "MAX_STEP", envPrefix + "HOLD",
-		envPrefix + "YEAR_START",
-	} {
+	unused := []string{envStore}
+	for _, k := range set.tagSettings() {
+		unused = append(unused, envPrefix+strings.ToUpper(k.key))
+	}
+	for _, name := range unused {
 		if v, _ := a.lookupEnv(name); v != "" {
 			a.complain("unalike: %s is set and not used by serve; name it in the file\n", name)
 		}
@@ -279,19 +280,27 @@ func (s *serveSettings) single() (cfg config.Config, err error) {
 	return cfg, err
 }
 
-// readTexts reads the settings of tags.
-func (s *serveSettings) readTexts() error {
-	for _, k := range [][2]string{
+// tagSetting is a key of package config about tags, and its value in the file.
+type tagSetting struct{ key, value string }
+
+// tagSettings returns all of them.
+func (s *serveSettings) tagSettings() []tagSetting {
+	return []tagSetting{
 		{"formats", s.Formats},
 		{"max_step", s.MaxSteps},
 		{"hold", s.Holds},
 		{"year_start", s.YearStart},
 		{"zone", s.Zone},
-	} {
-		if k[1] == "" {
+	}
+}
+
+// readTexts reads the settings of tags.
+func (s *serveSettings) readTexts() error {
+	for _, k := range s.tagSettings() {
+		if k.value == "" {
 			continue
 		}
-		if err := s.texts.Set(k[0], k[1]); err != nil {
+		if err := s.texts.Set(k.key, k.value); err != nil {
 			return err
 		}
 	}

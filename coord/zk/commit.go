@@ -47,7 +47,7 @@ func (s *session) Commit(ctx context.Context,
 	if _, ok := failed.request.(*client.CreateRequest); ok && is(err, client.ErrNoNode) {
 		return out, damaged(failed.guard, errMissing)
 	}
-	if at := c.registered.Load(); at != nil && failed.path == *at { //mutant:zk-deleted
+	if node := c.registered.Load(); node != nil && failed.path == node.path { //mutant:zk-deleted
 		c.registered.Store(nil) // an operator has deleted it
 	}
 	if failed.path == c.nodes.slot(c.worker) || failed.path == c.nodes.owner(c.worker) {

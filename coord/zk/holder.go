@@ -3,11 +3,26 @@ package zk
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
+
+// holderNode is the node of a session among the holders.
+type holderNode struct {
+	path   string
+	ticket int64 // its number, and 1
+}
+
+// newHolderNode returns the node at a path, which ends with the number. ZooKeeper counts with 32
+// bits and prints numbers from 2^31 on as negative ones.
+func newHolderNode(path, prefix string) *holderNode {
+	number, _ := strconv.ParseInt(strings.TrimPrefix(path, prefix), 10, 32)
+	return &holderNode{path, int64(uint32(number)) + 1}
+}
 
 // register makes the session's node among the holders, unless it has one. The node is ephemeral and
 // sequential: its name is the token, a dash and the ticket.
@@ -17,11 +32,11 @@ func (s *session) register(token string) request {
 			return nil
 		}
 		folder := s.nodes.holders()
-		at, err := c.Create(folder+"/"+escape(token)+"-", nil,
-			client.FlagEphemeral|client.FlagSequence, s.acl)
+		prefix := folder + "/" + escape(token) + "-"
+		path, err := c.Create(prefix, nil, client.FlagEphemeral|client.FlagSequence, s.acl)
 		switch {
 		case err == nil:
-			s.registered.Store(&at)
+			s.registered.Store(newHolderNode(path, prefix))
 		case is(err, client.ErrNoNode): // an operator has deleted the folder, or all of the namespace
 			//mutant:zk-holders
 			_, err = c.Multi(check(s.nodes.meta(), -1).request, s.create(folder, nil, 0).request)
@@ -42,9 +57,9 @@ func (c *commit) showGrant(ctx context.Context) error {
 		return nil
 	}
 	err := c.together(ctx, c.register(c.change.Token))
-	if at := c.registered.Load(); err == nil && at != nil {
+	if node := c.registered.Load(); err == nil && node != nil {
 		text := fmt.Sprintf("%s has worker ID %d", c.change.Slot.Holder, c.worker)
-		c.ops = append(c.ops, replace(*at, []byte(text), -1))
+		c.ops = append(c.ops, replace(node.path, []byte(text), -1))
 	}
 	return err
 }

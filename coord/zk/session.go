@@ -73,11 +73,10 @@ type session struct {
 
 	id atomic.Int64 // 0: not yet
 	// is called when the clock's write was sent
-	clockSent atomic.Pointer[func()]
-	idle      atomic.Bool // its last call was given up
-	held      atomic.Bool // it has held a worker ID
-	// the path of its node among the holders; nil: it has none
-	registered atomic.Pointer[string]
+	clockSent  atomic.Pointer[func()]
+	idle       atomic.Bool                // its last call was given up
+	held       atomic.Bool                // it has held a worker ID
+	registered atomic.Pointer[holderNode] // nil: it has none
 	// as the last survey has read it; nil: it has not
 	identity atomic.Pointer[protocol.Entry[protocol.Pointer]]
 }

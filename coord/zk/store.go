@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -191,10 +189,8 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	if at := s.registered.Load(); at != nil {
-		// Past 31 bits, ZooKeeper counts below zero, which tells tickets apart as well.
-		number, _ := strconv.ParseInt((*at)[strings.LastIndexByte(*at, '-')+1:], 10, 64)
-		sv.Ticket = number + 1
+	if node := s.registered.Load(); node != nil {
+		sv.Ticket = node.ticket
 	}
 	owned, bad := workersOf(n.owners(), owners)
 	if len(bad) > 0 {
