@@ -33,7 +33,7 @@ func TestTicketNumber(t *testing.T) {
 	}
 }
 
-// TestHolderNode_Ticket: numbers from 2^31 on, which ZooKeeper prints as negative ones, keep rising.
+// TestHolderNode_Ticket: numbers from 2^31 on, which ZooKeeper prints as negative ones, rise.
 func TestHolderNode_Ticket(t *testing.T) {
 	for number, want := range map[string]int64{
 		"0000000000": 1, "2147483647": 1 << 31, "-2147483648": 1<<31 + 1, "-000000001": 1 << 32,
