@@ -82,8 +82,12 @@ func TestCloser(t *testing.T) {
 				t.Errorf("New: %v; Start: %v", err, err2)
 			}
 		}
-		if c.closed != 5 {
-			t.Errorf("closed %d times; want 5", c.closed)
+		var nobody context.Context
+		if _, err := core.New(nobody, c, core.Config{Closer: c}); !errors.Is(err, errHandedOver) {
+			t.Errorf("New without a context: %v", err)
+		}
+		if c.closed != 6 {
+			t.Errorf("closed %d times; want 6", c.closed)
 		}
 	})
 }

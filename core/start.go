@@ -36,7 +36,7 @@ const shortWait = 100 * time.Millisecond
 // The generator closes c only if c is [Config.Closer]; otherwise close c after the generator.
 func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, error) {
 	if ctx == nil {
-		return nil, errNoContext
+		return nil, errors.Join(errNoContext, closeOwned(cfg.Closer))
 	}
 	g, s, err := prepare(c, cfg)
 	if err != nil {
