@@ -289,9 +289,9 @@ func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
 	})
 }
 
-// TestGroups_DoubtWaitsForNobody: while the clock is wrong, the present group goes on at once, however
-// slow the store is, also if it does not answer; who finds the clock wrong first waits for one
-// answer.
+// TestGroups_DoubtWaitsForNobody: while the clock is wrong, the present group goes on at once,
+// however slow the store is, also if it does not answer; who finds the clock wrong first waits for
+// one answer.
 func TestGroups_DoubtWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(1000)

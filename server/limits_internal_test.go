@@ -8,8 +8,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TestLimited_RefusalsCostNothing: requests that are refused together leave the limit of their token
-// as it is.
+// TestLimited_RefusalsCostNothing: requests that are refused together leave the limit of their
+// token as it is.
 func TestLimited_RefusalsCostNothing(t *testing.T) {
 	limit := rate.NewLimiter(1, 100)
 	limit.AllowN(time.Now(), 100)

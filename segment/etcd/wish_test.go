@@ -103,8 +103,8 @@ func takeAll(t *testing.T, stores []*Store, each int, within time.Duration, tag 
 	return longest
 }
 
-// TestTake_SlowServer: where a refill has the time for one request and not for two, ranges come after
-// another program has taken one, or after the tag was crowded.
+// TestTake_SlowServer: where a refill has the time for one request and not for two, ranges come
+// after another program has taken one, or after the tag was crowded.
 func TestTake_SlowServer(t *testing.T) {
 	t.Parallel()
 	for _, crowded := range []bool{false, true} {
