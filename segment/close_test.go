@@ -135,3 +135,15 @@ func TestCloseWhileUsed(t *testing.T) {
 		wantStored(t, store, issued.Load()+1)
 	}
 }
+
+// TestReadyAfterClose: a sequence that is closed is not ready, also if it takes numbers on demand.
+func TestReadyAfterClose(t *testing.T) {
+	for _, most := range []int64{1, 10} {
+		s, err := segment.New(t.Context(), fake(10), "t", segment.Config{MaxStep: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, "Close", s.Close(t.Context()), nil)
+		wantErr(t, "Ready", s.Ready(t.Context()), segment.ErrClosed)
+	}
+}

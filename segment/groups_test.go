@@ -289,6 +289,57 @@ func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
 	})
 }
 
+// TestGroups_DoubtWaitsForNobody: while the clock is wrong, the present group goes on at once,
+// however slow the store is, also if it does not answer; who finds the clock wrong first waits for
+// one answer.
+func TestGroups_DoubtWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(1000)
+		g := groups(t, store, segment.Monthly, nil)
+		ahead := time.Duration(0)
+		g.SetClock(func() time.Time { return time.Now().Add(ahead) })
+		wantGroup(t, g, "2000-01-01", 1)
+		ahead = 3660 * 24 * time.Hour
+		wantAll := func(within time.Duration) {
+			t.Helper()
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var running sync.WaitGroup
+			for range 4 {
+				running.Go(func() {
+					if first, _, err := g.Next(ctx); err != nil || !first.Equal(day(t, "2000-01-01")) {
+						t.Errorf("Next = %v, %v", first, err)
+					}
+				})
+			}
+			running.Wait()
+			if took := time.Since(began); took > within {
+				t.Errorf("four calls at once took %v; want at most %v", took, within)
+			}
+		}
+		store.Intercept(slow(1500 * time.Millisecond))
+		wantAll(1500 * time.Millisecond)
+		time.Sleep(2 * time.Second)
+		wantAll(0)
+		store.Intercept(func(context.Context, string, string, func() error) error {
+			return errors.New("away")
+		})
+		time.Sleep(time.Minute)
+		wantAll(0)
+		store.Intercept(nil)
+	})
+}
+
+// TestGroups_AlwaysNeedsNoClock: numbers that have no date are had with a wrong clock.
+func TestGroups_AlwaysNeedsNoClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		store.SetClock(48 * time.Hour)
+		wantGroup(t, groups(t, store, segment.Always, nil), "", 1)
+	})
+}
+
 // TestGroups_WrongClockAtStart: no group is opened for a process that begins with a wrong clock.
 func TestGroups_WrongClockAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -319,6 +370,8 @@ func TestGroups_MachineThatHasSlept(t *testing.T) {
 			wantGroup(t, g, "2000-01-01", n+2)
 			time.Sleep(time.Minute)
 		}
+		wantGroup(t, g, "2000-01-01", 12) // the clocks are compared meanwhile
+		synctest.Wait()
 		wantGroup(t, g, "2000-01-04", 1)
 		time.Sleep(24 * time.Hour)
 		wantGroup(t, g, "2000-01-05", 1)

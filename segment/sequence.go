@@ -191,6 +191,12 @@ func (s *Sequence) Ready(ctx context.Context) error {
 		return err
 	}
 	for attempt := 0; ; attempt++ {
+		s.mu.Lock()
+		ended := s.ended
+		s.mu.Unlock()
+		if ended != nil {
+			return ended
+		}
 		call, cancel := s.cfg.bounded(ctx)
 		err := s.look(call)
 		cancel()

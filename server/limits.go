@@ -54,15 +54,16 @@ func limited(r *request, count int) error {
 		return refusal("rate", http.StatusTooManyRequests,
 			"this token has %d IDs a second; ask for at most as many at a time", r.caller.limit.Burst())
 	}
-	taken := r.caller.limit.ReserveN(now, count)
-	if wait := taken.DelayFrom(now); wait > 0 {
-		taken.CancelAt(now)
-		p := refusal("rate", http.StatusTooManyRequests,
-			"this token has %d IDs a second, and they are used up", r.caller.limit.Burst())
-		p.retry = wait
-		return p
+	// a reservation that is cancelled after a later one is not given back
+	if r.caller.limit.AllowN(now, count) { //mutant:rate-refused
+		return nil
 	}
-	return nil
+	p := refusal("rate", http.StatusTooManyRequests,
+		"this token has %d IDs a second, and they are used up", r.caller.limit.Burst())
+	missing := float64(count) - r.caller.limit.TokensAt(now)
+	wait := missing / float64(r.caller.limit.Limit()) * float64(time.Second)
+	p.retry = max(time.Nanosecond, time.Duration(wait))
+	return p
 }
 
 // release gives the memory of a reply back.

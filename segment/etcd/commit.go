@@ -44,7 +44,7 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 		return r, err
 	}
 	defer end()
-	e, old := s.seenLast(c.Tag)
+	e, old := s.expected(c.Tag)
 	if !old {
 		e, err = s.read(ctx, c.Tag, "")
 	}
@@ -77,6 +77,7 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 		}
 		old = false
 	}
+	s.expect(c.Tag, e)
 	if own != "" {
 		s.withdraw(ctx, c.Tag, own)
 	}
@@ -117,6 +118,32 @@ func (s *Store) apply(e *entry, c tagstore.Call, f tagstore.Change) (take int64,
 	return 0, nil
 }
 
+// expected returns a tag as a call may find it, see expect, or as this store has left it.
+func (s *Store) expected(tag string) (entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.tried[tag]; ok { //mutant:segment-etcd-tried
+		return e, true
+	}
+	e, ok := s.known[tag]
+	return e, ok
+}
+
+// expect notes how a tag may be stored after a call has failed: as that has read or written it, if
+// it has, so that the next call may do with one request.
+func (s *Store) expect(tag string, e entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.stored == "" {
+		e = s.known[tag]
+	}
+	if e.stored == "" {
+		return
+	}
+	e.wishes, e.served, e.crowded = nil, false, false
+	s.tried[tag] = e
+}
+
 // seenLast returns a tag as this store has left it.
 func (s *Store) seenLast(tag string) (entry, bool) {
 	s.mu.Lock()
@@ -137,6 +164,7 @@ func (s *Store) handOut(tag string, e entry, r segment.Range) bool {
 		e.used = r.Last + 1
 	}
 	s.known[tag] = e
+	delete(s.tried, tag)
 	return above
 }
 
@@ -210,7 +238,7 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry, ser
 	resp, err := s.client.Txn(ctx).If(append(same, unchanged(s.clusterKey(), before.naming),
 		unchanged(s.key(tag), before.stored))...).Then(with...).Else(s.gets(tag, own)...).Commit()
 	if err != nil {
-		return before, false, s.explain(ctx, err) // the outcome is unknown
+		return after, false, s.explain(ctx, err) // the outcome is unknown
 	}
 	if !resp.Succeeded {
 		e, err = s.seen(ctx, tag, own, resp.Header, resp.Responses, sent)

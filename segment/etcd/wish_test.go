@@ -103,6 +103,46 @@ func takeAll(t *testing.T, stores []*Store, each int, within time.Duration, tag 
 	return longest
 }
 
+// TestTake_SlowServer: where a refill has the time for one request and not for two, ranges come
+// after another program has taken one, or after the tag was crowded.
+func TestTake_SlowServer(t *testing.T) {
+	t.Parallel()
+	for _, crowded := range []bool{false, true} {
+		t.Run(fmt.Sprint("crowded=", crowded), func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			s.create(s.store(0), "a")
+			proxy := proxytest.Start(t, s.Endpoint)
+			st, err := New(etcdtest.Connect(t, []string{proxy.Addr}), "orders", Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = st.Close() })
+			s.wantTake(st, "a", 1)
+			if !crowded {
+				s.wantTake(s.store(0), "a", 11)
+			}
+			st.mu.Lock()
+			e := st.known["a"]
+			e.crowded = crowded
+			st.known["a"] = e
+			st.mu.Unlock()
+			proxy.Delay(segment.DefaultRefillTimeout * 3 / 5)
+			for try := 1; ; try++ {
+				ctx, cancel := context.WithTimeout(t.Context(), segment.DefaultRefillTimeout)
+				_, err := st.Take(ctx, "a", 10)
+				cancel()
+				if err == nil {
+					return
+				}
+				if try == 5 {
+					t.Fatalf("the last of %d takes: %v", try, err)
+				}
+			}
+		})
+	}
+}
+
 // TestWish_Dead: wishes of processes that have ended hold up no call, and vanish.
 func TestWish_Dead(t *testing.T) {
 	t.Parallel()

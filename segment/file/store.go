@@ -89,7 +89,8 @@ func open(_ context.Context, u *driver.URL) (segment.Store, error) {
 	return s, nil
 }
 
-// use has f read or change the numbers.
+// use has f read or change the numbers. After an error f may still run: who has called reads
+// nothing that f writes.
 func (s *Store) use(ctx context.Context, to filestore.Access, tag string,
 	f func(n *numbers) error,
 ) error {
@@ -144,12 +145,13 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 }
 
 // list returns a tag, or all. All are shown to an operator although the file is refused.
-func (s *Store) list(ctx context.Context, tag string) (all []segment.Tag, err error) {
+func (s *Store) list(ctx context.Context, tag string) ([]segment.Tag, error) {
+	var all []segment.Tag
 	to := filestore.Change
 	if tag == "" {
 		to = filestore.Read
 	}
-	err = s.use(ctx, to, tag, func(n *numbers) error {
+	err := s.use(ctx, to, tag, func(n *numbers) error {
 		for _, name := range slices.Sorted(maps.Keys(n.Tags)) {
 			if r := n.Tags[name]; tag == "" || tag == name {
 				all = append(all, r.Tag(name, "file "+s.path))
@@ -157,20 +159,22 @@ func (s *Store) list(ctx context.Context, tag string) (all []segment.Tag, err er
 		}
 		return errUnchanged
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // errUnchanged says that the numbers stay as they are.
 var errUnchanged = errors.New("unchanged")
 
 // GiveBack implements [segment.Store].
-func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool,
-	err error,
-) {
+func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	err = s.use(ctx, filestore.Change, tag, func(n *numbers) error {
+	var done bool
+	err := s.use(ctx, filestore.Change, tag, func(n *numbers) error {
 		r, there := n.Tags[tag]
 		if done = there && r.Next == unused.Last+1; !done {
 			return errUnchanged
@@ -179,7 +183,10 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 		n.Tags[tag] = r
 		return nil
 	})
-	return done && err == nil, err
+	if err != nil {
+		return false, err
+	}
+	return done, nil
 }
 
 // AdvanceAll implements [segment.Advancer]. It accepts the file as the one of this machine.
@@ -198,8 +205,9 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 }
 
 // Prune implements [segment.Pruner].
-func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (removed int, err error) {
-	err = s.use(ctx, filestore.Change, tag, func(n *numbers) error {
+func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (int, error) {
+	var removed int
+	err := s.use(ctx, filestore.Change, tag, func(n *numbers) error {
 		if _, there := n.Tags[tag]; !there {
 			return tagstore.Unknown(tag)
 		}
@@ -210,7 +218,10 @@ func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (remove
 		removed = tags - len(n.Tags)
 		return n.Prune(tag, before)
 	})
-	return removed, err
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
 }
 
 // Close implements [segment.Store].

@@ -278,3 +278,27 @@ func noteLine(t *testing.T, line string, seen map[int64]bool) {
 	}
 	seen[first] = true
 }
+
+// TestStore_CallsThatAreOver: who has given up shares nothing with what is still done for the call,
+// which the race detector would report.
+func TestStore_CallsThatAreOver(t *testing.T) {
+	t.Parallel()
+	s, _ := made(t)
+	for i := range 100 {
+		name := fmt.Sprintf("%s.20%02d", "a", i)
+		if err := s.Create(within(t), segment.Tag{Name: name, Next: 1, Step: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 1000 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Microsecond)
+		all, err := s.Tags(ctx)
+		if err != nil && all != nil {
+			t.Errorf("Tags: %d and %v", len(all), err)
+		}
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), time.Duration(i)*time.Microsecond)
+		_, _ = s.GiveBack(ctx, "a", segment.Range{First: 2, Last: 5})
+		cancel()
+	}
+}
