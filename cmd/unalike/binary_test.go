@@ -74,6 +74,7 @@ func startAs(t *testing.T, data string, change func(*exec.Cmd), args ...string) 
 	p.cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+data, "LOCALAPPDATA="+data, envCoordinator+"=")
 	p.cmd.Stderr = &p.stderr
 	change(p.cmd)
+	proctest.EndWithParent(p.cmd)
 	if p.pipe, err = p.cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}

@@ -33,29 +33,21 @@ const envAttack = "UNALIKE_TEST_ATTACK"
 // attackMemory is the memory of a pod in the chart.
 const attackMemory = 256 << 20
 
-// TestServe_Attacks: without a token, 1,200 connections from few addresses take nothing from
+// TestServe_AttacksAlone: without a token, 1,200 connections from few addresses take nothing from
 // callers with one, nor from a probe, and do not use up the memory. If they come from very many
 // addresses, or the process has few descriptors, one new connection in a hundred may fail.
-func TestServe_Attacks(t *testing.T) {
-	span := time.Second
-	if !testing.Short() {
-		span = time.Duration(fulltest.Rounds(5, 60)) * time.Second
-	}
+func TestServe_AttacksAlone(t *testing.T) {
+	fulltest.Alone(t, "1,200 connections take the processors from everybody")
+	span := time.Duration(fulltest.Rounds(5, 60)) * time.Second
 	for name := range attacks {
 		for _, tt := range []struct {
 			conns, from, files int
-			long               bool
-		}{
-			{1200, 4, 0, name != "h2 health"}, {1200, 1200, 0, true}, {80, 1, 64, name != "slow body"},
-		} {
+		}{{1200, 4, 0}, {1200, 1200, 0}, {80, 1, 64}} {
 			if tt.from != 4 && name != "h2 health" && name != "slow body" && name != "h2 reset" &&
 				os.Getenv("UNALIKE_FULL") == "" {
 				continue // much the same as from few addresses
 			}
 			t.Run(fmt.Sprintf("%s/%d/%d", name, tt.conns, tt.from), func(t *testing.T) {
-				if tt.long {
-					fulltest.Long(t, "each attack lasts some seconds")
-				}
 				s, token := startAttacked(t, tt.files), "token-of-a-good-caller"
 				proctest.Eventually(t, time.Minute, "the service is ready", func() bool {
 					status, _ := s.get(defaultIDs, token)
@@ -204,7 +196,7 @@ func attack(t *testing.T, addr, mode string, conns, from int) {
 func TestAttacker(t *testing.T) {
 	settings := strings.Split(os.Getenv(envAttack), ",")
 	if len(settings) != 4 {
-		t.Skip("it is no test: TestServe_Attacks runs it")
+		t.Skip("it is no test: TestServe_AttacksAlone runs it")
 	}
 	conns, _ := strconv.Atoi(settings[2])
 	from, _ := strconv.Atoi(settings[3])

@@ -228,6 +228,7 @@ func (p party) acquire() coord.Grant {
 // acquireWith acquires with req; the grant must be sound.
 func (p party) acquireWith(req coord.Request) coord.Grant {
 	p.Helper()
+	req.Now = tickNow() // servers that were slow since the request was made do not count
 	g, err := p.Acquire(p.ctx(), req)
 	n := g.WorkerID - req.Workers.First
 	if err != nil || n < 0 || n >= req.Workers.Count || g.Token != req.Token || g.Generation == 0 ||

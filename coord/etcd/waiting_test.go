@@ -8,8 +8,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// TestWaiting: what processes do that wait for a worker ID.
-func TestWaiting(t *testing.T) {
+// TestWaitingAlone: what processes do that wait for a worker ID.
+func TestWaitingAlone(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		s := etcdtest.Start(t)
 		p, client := proxytest.Start(t, s.Endpoint), s.Client(t)

@@ -21,8 +21,8 @@ func ofAnn(t *testing.T) (d *sqltest.Database, addr string) {
 	return d, s.Addr()
 }
 
-// TestWaiting: what processes do that wait for a worker ID.
-func TestWaiting(t *testing.T) {
+// TestWaitingAlone: what processes do that wait for a worker ID.
+func TestWaitingAlone(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		d, addr := ofAnn(t)
 		p := proxytest.Start(t, addr)

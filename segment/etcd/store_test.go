@@ -154,8 +154,8 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestStorm has processes take numbers while everything fails.
-func TestStorm(t *testing.T) {
+// TestStormAlone has processes take numbers while everything fails.
+func TestStormAlone(t *testing.T) {
 	s := start(t)
 	numbertest.Storm{
 		Addr: s.Endpoint, URL: func(addr string) string { return "etcd://" + addr + "/orders" },

@@ -23,10 +23,10 @@ func Resting(d *Database, url, connections string) {
 		d.Helper()
 		streamtest.Eventually(d, what, func() bool { return d.Int("%s", connections) == n })
 	}
-	holder, waiter, req := open(), open(), drivertest.Request(1)
+	holder, waiter := open(), open()
 	g := drivertest.MustAcquire(d, holder, drivertest.Request(1))
 	for range 2 {
-		if _, err := waiter.Acquire(drivertest.Within(d), req); !errors.Is(err, coord.ErrNoWorkerID) {
+		if _, err := waiter.Acquire(drivertest.Within(d), drivertest.Request(1)); !errors.Is(err, coord.ErrNoWorkerID) {
 			d.Fatal(err)
 		}
 		want("the holder alone has a connection", 1)
@@ -35,6 +35,6 @@ func Resting(d *Database, url, connections string) {
 		d.Fatal(err)
 	}
 	want("no process has a connection", 0)
-	drivertest.MustAcquire(d, waiter, req)
+	drivertest.MustAcquire(d, waiter, drivertest.Request(1))
 	want("the new holder alone has a connection", 1)
 }

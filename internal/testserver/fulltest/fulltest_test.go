@@ -1,6 +1,7 @@
 package fulltest_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
@@ -24,5 +25,25 @@ func TestLong(t *testing.T) {
 	})
 	if ran == testing.Short() {
 		t.Errorf("with -short %t, the long test ran: %t", testing.Short(), ran)
+	}
+}
+
+// TestAlone: a test of this kind runs if it is asked for.
+func TestAlone(t *testing.T) {
+	for pattern, want := range map[string]bool{"": false, "TestAlone": true, "Alone$": true} {
+		run := flag.Lookup("test.run").Value
+		before := run.String()
+		t.Cleanup(func() { _ = run.Set(before) })
+		if err := run.Set(pattern); err != nil {
+			t.Fatal(err)
+		}
+		ran := false
+		t.Run("case", func(t *testing.T) {
+			fulltest.Alone(t, "this one does not")
+			ran = true
+		})
+		if ran != want {
+			t.Errorf("with -run %q the test ran: %t", pattern, ran)
+		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// endWithParent lets the system kill the process when this one dies, however it
+// EndWithParent lets the system kill the process when this one dies, however it
 // dies, and even if the process is frozen then.
-func endWithParent(cmd *exec.Cmd) {
+func EndWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -4,6 +4,6 @@ package proctest
 
 import "os/exec"
 
-// endWithParent does what it can: the tests' cleanup ends the process, and servers
+// EndWithParent does what it can: the tests' cleanup ends the process, and servers
 // that are started by this package may also end with their standard input.
-func endWithParent(*exec.Cmd) {}
+func EndWithParent(*exec.Cmd) {}

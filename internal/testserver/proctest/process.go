@@ -20,7 +20,7 @@ type Process struct {
 func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
 	_ = os.Getenv(serversEnv)
-	endWithParent(cmd)
+	EndWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
