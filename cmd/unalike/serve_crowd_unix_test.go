@@ -30,12 +30,16 @@ import (
 // envAttack has the test program attack a service: mode, address, connections, remote addresses.
 const envAttack = "UNALIKE_TEST_ATTACK"
 
+// enough is how many requests of a caller tell whether it is served.
+const enough = 20
+
 // attackMemory is the memory of a pod in the chart.
 const attackMemory = 256 << 20
 
 // TestServe_AttacksAlone: without a token, 1,200 connections from few addresses take nothing from
 // callers with one, nor from a probe, and do not use up the memory. If they come from very many
-// addresses, or the process has few descriptors, one new connection in a hundred may fail.
+// addresses, or the process has few descriptors, one new connection in a hundred may fail. Where
+// other programs run, one request in twenty may.
 func TestServe_AttacksAlone(t *testing.T) {
 	fulltest.Alone(t, "1,200 connections take the processors from everybody")
 	span := time.Duration(fulltest.Rounds(5, 60)) * time.Second
@@ -64,7 +68,10 @@ func TestServe_AttacksAlone(t *testing.T) {
 				work.Wait()
 				for i, g := range good {
 					few := 0
-					if i > 0 && tt.from != 4 {
+					switch {
+					case !fulltest.Quiet(): // a service that gets no processor cannot answer
+						few = g.asked/20 + 1
+					case i > 0 && tt.from != 4:
 						few = g.asked/100 + 1
 					}
 					if g.asked == 0 || g.failed > few || i == 0 && g.dialled.Load() != 1 {
@@ -145,7 +152,9 @@ func newGoodCaller(url, token string, fresh bool) *goodCaller {
 // run asks for a time.
 func (g *goodCaller) run(ctx context.Context, span time.Duration) {
 	defer g.client.CloseIdleConnections()
-	for end := time.Now().Add(span); time.Now().Before(end) && pauseFor(ctx, 20*time.Millisecond); {
+	end := time.Now().Add(span)
+	// A machine that is too slow for enough requests takes longer.
+	for (time.Now().Before(end) || g.asked < enough) && pauseFor(ctx, 20*time.Millisecond) {
 		g.asked++
 		if err := g.ask(ctx); err != nil {
 			g.failed, g.err = g.failed+1, err
@@ -183,7 +192,8 @@ func attack(t *testing.T, addr, mode string, conns, from int) {
 		t.Fatal(err)
 	}
 	var out proctest.Output
-	c := exec.Command(self, "-test.run=^TestAttacker$", "-test.v")
+	// Those who attack have processors of their own elsewhere. Here they get what the service leaves.
+	c := exec.Command("nice", "-n", "19", self, "-test.run=^TestAttacker$", "-test.v")
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s,%s,%d,%d", envAttack, mode, addr, conns, from))
 	c.Stdout, c.Stderr = &out, &out
 	proctest.Start(t, c)
