@@ -99,6 +99,9 @@ func TestSequence_OnDemandNothingIsTakenAhead(t *testing.T) {
 			wantStored(t, store, int64(i+2))
 			time.Sleep(time.Minute)
 		}
+		if takes, looks := store.Calls("take"), store.Calls("tag"); takes != 8 || looks > 20 {
+			t.Errorf("for 8 numbers there were %d calls that take, and %d that look", takes, looks)
+		}
 		if h := both[0].Health(); !h.Healthy || h.Left != 0 {
 			t.Errorf("Health: %+v", h)
 		}
