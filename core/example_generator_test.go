@@ -117,6 +117,21 @@ func ExampleGenerator_Health() {
 	// Output: true 1 1 {0 0 0 0 0 0 0 0}
 }
 
+func ExampleGenerator_String() {
+	g := coretest.New(example)
+	if _, err := g.Next(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(g)
+	if err := g.Close(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(g)
+	// Output:
+	// unalike generator, worker ID 1, IDs issued: 1
+	// unalike generator, worker ID 1, IDs issued: 1, not ready: core: generator closed
+}
+
 // A health endpoint needs no more than this.
 func ExampleHealth_MarshalJSON() {
 	g := coretest.New(example)

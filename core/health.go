@@ -2,8 +2,11 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +86,26 @@ type ErrorCounts struct {
 type reported struct {
 	mu     sync.Mutex
 	issued uint64
+}
+
+// String returns the state of the generator in one line, for a person.
+func (g *Generator) String() string {
+	h := g.Health()
+	var ids []string
+	for _, w := range h.Workers {
+		if w.WorkerID >= 0 {
+			ids = append(ids, strconv.Itoa(w.WorkerID))
+		}
+	}
+	s := "unalike generator, no worker ID"
+	if len(ids) > 0 {
+		s = "unalike generator, worker ID " + strings.Join(ids, ", ")
+	}
+	s += fmt.Sprintf(", IDs issued: %d", h.Issued)
+	if h.Err != nil {
+		s += ", not ready: " + h.Err.Error()
+	}
+	return s
 }
 
 // Health returns a snapshot of the generator. It does not block on anything but
