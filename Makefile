@@ -20,7 +20,7 @@ build: ## Build the command line tool into bin/unalike
 # A step is a target of its own: with -k a step that fails does not hide the others.
 STEPS = @scripts/summary $(MAKE) --no-print-directory -k
 TEST := step-format step-servers step-test
-REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-alone step-race step-mutants step-faults-test step-faults step-deploy step-bench
+REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-heavy step-race step-mutants step-faults-test step-faults step-deploy step-bench
 .PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants
 
 test: ## Run the tests on real servers, and look at the format: five minutes on two cores
@@ -69,10 +69,10 @@ step-browser: # check: what a real browser makes of the service's page
 	@scripts/step "the page in a browser" scripts/browser $(LINK) $(FRESH) $(TIMEOUT)
 step-kubernetes: # check: for the next step
 	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
-# Packages with tests that call fulltest.Alone.
-ALONE = $(sort $(dir $(shell grep -rlE '^func Test[A-Za-z_]*Alone\b' --include='*_test.go' coord segment cmd)))
-step-alone: # check: failures of a back end or a service that many processes want more from than it has
-	@scripts/step "tests that need the machine" $(TESTRUN) -- $(LINK) $(FRESH) -run 'Alone$$' -p 1 -parallel 4 $(TIMEOUT) $(addprefix ./,$(ALONE))
+# Packages with tests that call fulltest.Heavy.
+HEAVY = $(sort $(dir $(shell grep -rlE '^func Test[A-Za-z_]*Heavy\b' --include='*_test.go' coord segment cmd)))
+step-heavy: # check: failures of a back end or a service that many processes want more from than it has
+	@scripts/step "tests that need the machine" $(TESTRUN) -- $(LINK) $(FRESH) -run 'Heavy$$' -p 2 -parallel 4 $(TIMEOUT) $(addprefix ./,$(HEAVY))
 step-race: # check: data races, and what -short leaves out
 	@scripts/step "tests under the race detector, also those that take long" scripts/race $(LINK) $(FRESH) -p 3 -parallel 8 $(TIMEOUT) $(PACKAGES)
 step-faults-test: # check: mistakes of the fault suite itself

@@ -36,12 +36,12 @@ const enough = 20
 // attackMemory is the memory of a pod in the chart.
 const attackMemory = 256 << 20
 
-// TestServe_AttacksAlone: without a token, 1,200 connections from few addresses take nothing from
+// TestServe_AttacksHeavy: without a token, 1,200 connections from few addresses take nothing from
 // callers with one, nor from a probe, and do not use up the memory. If they come from very many
 // addresses, or the process has few descriptors, one new connection in a hundred may fail. Where
 // other programs run, one request in twenty may.
-func TestServe_AttacksAlone(t *testing.T) {
-	fulltest.Alone(t, "1,200 connections take the processors from everybody")
+func TestServe_AttacksHeavy(t *testing.T) {
+	fulltest.Heavy(t, "1,200 connections take the processors from everybody")
 	span := time.Duration(fulltest.Rounds(5, 60)) * time.Second
 	for name := range attacks {
 		for _, tt := range []struct {
@@ -206,7 +206,7 @@ func attack(t *testing.T, addr, mode string, conns, from int) {
 func TestAttacker(t *testing.T) {
 	settings := strings.Split(os.Getenv(envAttack), ",")
 	if len(settings) != 4 {
-		t.Skip("it is no test: TestServe_AttacksAlone runs it")
+		t.Skip("it is no test: TestServe_AttacksHeavy runs it")
 	}
 	conns, _ := strconv.Atoi(settings[2])
 	from, _ := strconv.Atoi(settings[3])

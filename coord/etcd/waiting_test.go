@@ -8,8 +8,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// TestWaitingAlone: what processes do that wait for a worker ID.
-func TestWaitingAlone(t *testing.T) {
+// TestWaitingHeavy: what processes do that wait for a worker ID.
+func TestWaitingHeavy(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		s := etcdtest.Start(t)
 		p, client := proxytest.Start(t, s.Endpoint), s.Client(t)

@@ -32,8 +32,8 @@ func TestCoordinator_AtItsLimits(t *testing.T) {
 	l.Run(t)
 }
 
-// TestGenerator_AllStripesAlone: a generator with 1,024 stripes starts and renews each worker ID.
-func TestGenerator_AllStripesAlone(t *testing.T) {
+// TestGenerator_AllStripesHeavy: a generator with 1,024 stripes starts and renews each worker ID.
+func TestGenerator_AllStripesHeavy(t *testing.T) {
 	t.Parallel()
 	c, err := open(filepath.Join(t.TempDir(), "ids"), Options{}, false)
 	drivertest.Stripes(t, drivertest.Closing(t, c, err), nil)

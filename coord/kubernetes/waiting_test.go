@@ -14,8 +14,8 @@ import (
 // writes is how often an object was written, as its annotation says.
 var writes = regexp.MustCompile(`\\"writes\\":(\d+)`)
 
-// TestWaitingAlone: what processes do that wait for a worker ID.
-func TestWaitingAlone(t *testing.T) {
+// TestWaitingHeavy: what processes do that wait for a worker ID.
+func TestWaitingHeavy(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		s := kubetest.Shared(t)
 		in := s.Namespace(t)

@@ -14,8 +14,8 @@ func TestCoordinator_AtItsLimits(t *testing.T) {
 	sqltest.Limits(database(t, mysqltest.Start(t), ""))
 }
 
-// TestGenerator_AllStripesAlone: a generator with 1,024 stripes starts and renews each worker ID.
-func TestGenerator_AllStripesAlone(t *testing.T) {
+// TestGenerator_AllStripesHeavy: a generator with 1,024 stripes starts and renews each worker ID.
+func TestGenerator_AllStripesHeavy(t *testing.T) {
 	t.Parallel()
 	drivertest.Stripes(t, database(t, mysqltest.Start(t), "").New("ns"), nil)
 }

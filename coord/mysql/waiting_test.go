@@ -21,8 +21,8 @@ func ofAnn(t *testing.T) (d *sqltest.Database, addr string) {
 	return d, s.Addr()
 }
 
-// TestWaitingAlone: what processes do that wait for a worker ID.
-func TestWaitingAlone(t *testing.T) {
+// TestWaitingHeavy: what processes do that wait for a worker ID.
+func TestWaitingHeavy(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		d, addr := ofAnn(t)
 		p := proxytest.Start(t, addr)

@@ -15,8 +15,8 @@ import (
 // connections counts those of coordinators.
 const connections = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'unalike'"
 
-// TestWaitingAlone: what processes do that wait for a worker ID.
-func TestWaitingAlone(t *testing.T) {
+// TestWaitingHeavy: what processes do that wait for a worker ID.
+func TestWaitingHeavy(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		s := pgtest.Start(t)
 		d, p := database(t, s, ""), proxytest.Start(t, "127.0.0.1:"+s.Port)
@@ -31,10 +31,10 @@ func TestWaitingAlone(t *testing.T) {
 	})
 }
 
-// TestWaiting_RestartAlone: after a restart of the server, 60 processes that wait leave 32 holders
+// TestWaiting_RestartHeavy: after a restart of the server, 60 processes that wait leave 32 holders
 // their share of 40 connections.
-func TestWaiting_RestartAlone(t *testing.T) {
-	fulltest.Alone(t, "92 processes have to begin to wait, or to renew")
+func TestWaiting_RestartHeavy(t *testing.T) {
+	fulltest.Heavy(t, "92 processes have to begin to wait, or to renew")
 	const holders, waiters = 32, 60
 	limit := 2 * time.Minute // on a busy machine
 	if fulltest.Quiet() {

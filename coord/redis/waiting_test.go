@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
-// TestWaitingAlone: what processes do that wait for a worker ID.
-func TestWaitingAlone(t *testing.T) {
+// TestWaitingHeavy: what processes do that wait for a worker ID.
+func TestWaitingHeavy(t *testing.T) {
 	drivertest.Waiting(t, func(t *testing.T) drivertest.Awaited {
 		s := redistest.Start(t, redistest.Options{})
 		p := proxytest.Start(t, s.Addr)

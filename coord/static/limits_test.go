@@ -7,8 +7,8 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
-// TestGenerator_AllStripesAlone: a generator with 1,024 stripes starts and renews each worker ID.
-func TestGenerator_AllStripesAlone(t *testing.T) {
+// TestGenerator_AllStripesHeavy: a generator with 1,024 stripes starts and renews each worker ID.
+func TestGenerator_AllStripesHeavy(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]string{
 		"memory": "", "file": filepath.Join(t.TempDir(), "state"),

@@ -47,8 +47,8 @@ func TestCoordinator_AtItsLimits(t *testing.T) {
 	l.Run(t)
 }
 
-// TestGenerator_AllStripesAlone: a generator with 1,024 stripes starts and renews each worker ID.
-func TestGenerator_AllStripesAlone(t *testing.T) {
+// TestGenerator_AllStripesHeavy: a generator with 1,024 stripes starts and renews each worker ID.
+func TestGenerator_AllStripesHeavy(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	drivertest.Stripes(t, newCoordinator(t, []string{server.Addr}, "ns", nil), nil)

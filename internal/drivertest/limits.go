@@ -163,7 +163,7 @@ const MostStripes = 1024
 // its worker ID twice. A nil source is the system's.
 func Stripes(tb testing.TB, c Operator, source clock.Clock) {
 	tb.Helper()
-	fulltest.Alone(tb, "each of many worker IDs is renewed twice")
+	fulltest.Heavy(tb, "each of many worker IDs is renewed twice")
 	n := fulltest.Rounds(128, MostStripes)
 	ctx, cancel := context.WithTimeout(tb.Context(), CrowdTTL)
 	defer cancel()

@@ -84,7 +84,7 @@ func StartProcesses(tb testing.TB, url string, many, share int, ready bool) []Pr
 
 // Waiting runs the tests of processes that wait for a worker ID, each on a back end of its own.
 func Waiting(t *testing.T, start func(t *testing.T) Awaited) {
-	fulltest.Alone(t, "what many processes do while they wait is watched for some minutes")
+	fulltest.Heavy(t, "what many processes do while they wait is watched for some minutes")
 	for name, test := range map[string]func(Awaited, *testing.T){
 		"WritesNothing": Awaited.writesNothing, "BetterWorkerID": Awaited.betterWorkerID,
 		"AfterOutage": Awaited.afterOutage,

@@ -154,8 +154,8 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestStormAlone has processes take numbers while everything fails.
-func TestStormAlone(t *testing.T) {
+// TestStormHeavy has processes take numbers while everything fails.
+func TestStormHeavy(t *testing.T) {
 	s := start(t)
 	numbertest.Storm{
 		Addr: s.Endpoint, URL: func(addr string) string { return "etcd://" + addr + "/orders" },

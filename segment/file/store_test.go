@@ -211,8 +211,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestStormAlone: processes take numbers while they are killed and stopped.
-func TestStormAlone(t *testing.T) {
+// TestStormHeavy: processes take numbers while they are killed and stopped.
+func TestStormHeavy(t *testing.T) {
 	s, path := made(t)
 	numbertest.Storm{URL: func(string) string { return "file://" + path }}.Run(t, s)
 }

@@ -102,8 +102,8 @@ func TestStore_FrozenServerGivesNoNumbers(t *testing.T) { sqlsegmenttest.SwitchO
 // TestStore_MovedNameIsFollowed has a name lead to a promoted standby while the old server goes on.
 func TestStore_MovedNameIsFollowed(t *testing.T) { sqlsegmenttest.Moved(t, replicated(t)) }
 
-// TestStormAlone: processes take numbers while everything fails.
-func TestStormAlone(t *testing.T) {
+// TestStormHeavy: processes take numbers while everything fails.
+func TestStormHeavy(t *testing.T) {
 	s := start(t)
 	sqlsegmenttest.Storm(t, s.Database, func(addr string) string {
 		return "postgres://postgres@" + addr + "/postgres"

@@ -26,7 +26,8 @@ func Resting(d *Database, url, connections string) {
 	holder, waiter := open(), open()
 	g := drivertest.MustAcquire(d, holder, drivertest.Request(1))
 	for range 2 {
-		if _, err := waiter.Acquire(drivertest.Within(d), drivertest.Request(1)); !errors.Is(err, coord.ErrNoWorkerID) {
+		_, err := waiter.Acquire(drivertest.Within(d), drivertest.Request(1))
+		if !errors.Is(err, coord.ErrNoWorkerID) {
 			d.Fatal(err)
 		}
 		want("the holder alone has a connection", 1)

@@ -19,23 +19,23 @@ func Long(tb testing.TB, why string) {
 	}
 }
 
-// aloneSuffix ends the name of each test that needs the machine for itself.
-const aloneSuffix = "Alone"
+// heavySuffix ends the name of each test that needs the machine for itself.
+const heavySuffix = "Heavy"
 
-// Alone leaves a test out unless option -run asks for tests of this kind, and says why. It is for a
-// test that takes the processors from all others, or that others disturb. Its name ends in Alone:
+// Heavy leaves a test out unless option -run asks for tests of this kind, and says why. It is for a
+// test that takes the processors from all others, or that others disturb. Its name ends in Heavy:
 // the Makefile runs such tests in a step of their own. Nothing is left out of a program that is no
 // test.
-func Alone(tb testing.TB, why string) {
+func Heavy(tb testing.TB, why string) {
 	tb.Helper()
 	if !testing.Testing() {
 		return
 	}
-	if name, _, _ := strings.Cut(tb.Name(), "/"); !strings.HasSuffix(name, aloneSuffix) {
-		tb.Fatalf("the name of %s does not end in %s, so that nothing runs it", name, aloneSuffix)
+	if name, _, _ := strings.Cut(tb.Name(), "/"); !strings.HasSuffix(name, heavySuffix) {
+		tb.Fatalf("the name of %s does not end in %s, so that nothing runs it", name, heavySuffix)
 	}
-	if !strings.Contains(flag.Lookup("test.run").Value.String(), aloneSuffix) {
-		tb.Skip("left out without -run " + aloneSuffix + "$: " + why)
+	if !strings.Contains(flag.Lookup("test.run").Value.String(), heavySuffix) {
+		tb.Skip("left out without -run " + heavySuffix + "$: " + why)
 	}
 }
 

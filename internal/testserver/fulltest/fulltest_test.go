@@ -28,9 +28,9 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestAlone: a test of this kind runs if it is asked for.
-func TestAlone(t *testing.T) {
-	for pattern, want := range map[string]bool{"": false, "TestAlone": true, "Alone$": true} {
+// TestHeavy: a test of this kind runs if it is asked for.
+func TestHeavy(t *testing.T) {
+	for pattern, want := range map[string]bool{"": false, "TestHeavy": true, "Heavy$": true} {
 		run := flag.Lookup("test.run").Value
 		before := run.String()
 		t.Cleanup(func() { _ = run.Set(before) })
@@ -39,7 +39,7 @@ func TestAlone(t *testing.T) {
 		}
 		ran := false
 		t.Run("case", func(t *testing.T) {
-			fulltest.Alone(t, "this one does not")
+			fulltest.Heavy(t, "this one does not")
 			ran = true
 		})
 		if ran != want {

@@ -199,7 +199,7 @@ type storm struct {
 // number comes twice or is below the first, those of a process rise, numbers come again soon after
 // each fault, and a process that is told to end does.
 func (c Storm) Run(t *testing.T, s Store) {
-	fulltest.Alone(t, "many processes take numbers as fast as they can")
+	fulltest.Heavy(t, "many processes take numbers as fast as they can")
 	for _, tag := range tags {
 		if err := s.Create(t.Context(), segment.Tag{Name: tag, Next: 1, Step: 100}); err != nil {
 			t.Fatal(err)
