@@ -58,6 +58,14 @@ var (
 	ErrNoWorkerID = coord.ErrNoWorkerID
 )
 
+// ParseID reads the text of an ID, as [ID.String] writes it. The error wraps [ErrInvalidID].
+func ParseID(text string) (ID, error) { return core.ParseID(text) }
+
+// ParseLayout reads a layout: a name, such as "twitter" for what bwmarrin/snowflake has, or its
+// text, such as "41/10/12/1ms/2024-01-01T00:00:00Z". The error wraps
+// [core.ErrInvalidLayout].
+func ParseLayout(text string) (Layout, error) { return core.ParseLayout(text) }
+
 // Open opens the coordinator of a URL, leases a worker ID from it, and returns a generator that has
 // it. It blocks until IDs can be made, which takes seconds if a process that has crashed held the
 // worker ID before; the log says for what it waits. The context bounds the start alone. Close the
