@@ -74,7 +74,7 @@ func TestServe_AttacksHeavy(t *testing.T) {
 					case i > 0 && tt.from != 4:
 						few = g.asked/100 + 1
 					}
-					if g.asked == 0 || g.failed > few || i == 0 && g.dialled.Load() != 1 {
+					if g.asked == 0 || g.failed > few || i == 0 && g.dialled.Load() > int64(1+few) {
 						t.Errorf("caller %d: %d of %d requests failed over %d connections: %v", i, g.failed,
 							g.asked, g.dialled.Load(), g.err)
 					}
