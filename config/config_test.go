@@ -49,7 +49,7 @@ var values = []struct {
 	{"identity", "orders-0", "7", func(c Config) bool { return c.Lease.Identity == "orders-0" }},
 	{"rollback_tolerance", "0s", "1ms", func(c Config) bool { return c.RollbackTolerance == -1 }},
 	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
-	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
+	{"spread_below", "256", "0", func(c Config) bool { return c.SpreadBelow == 256 }},
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
 	{
 		"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders",
@@ -207,8 +207,8 @@ func TestBadFiles(t *testing.T) {
 			"config: f:1: lead is \"-1ms\": it is 0s or a positive duration with a unit, for example 5ms",
 		},
 		{
-			"octal", "sequence_start: 010\n",
-			"config: f:1: sequence_start is \"010\": it is a whole number from 0 on",
+			"octal", "spread_below: 010\n",
+			"config: f:1: spread_below is \"010\": it is a whole number from 0 on",
 		},
 		{
 			"one worker ID", "worker_ids: 7\n",

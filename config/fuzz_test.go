@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n", "ttl: 10", "ttl: 1s\nttl: 2s",
 		"lease: {ttl: 1s}", "- ttl", "ttl: !!str 1s", "ttl: NaN",
-		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nsequence_start: 0", "worker_ids: 0-",
+		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nspread_below: 0", "worker_ids: 0-",
 		"{ttl: 1s, stripes: 2}", "\xff", "",
 	} {
 		f.Add([]byte(s))
@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 		case err != nil:
 			return
 		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 ||
-			c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 ||
+			c.Stripes < 0 || c.SpreadBelow < 0 || c.Lease.WorkerIDs.First < 0 ||
 			c.Lease.WorkerIDs.Count < 0:
 			t.Errorf("%v", c)
 		}

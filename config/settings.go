@@ -85,7 +85,7 @@ var settings = []setting{
 		get: func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
 	},
 	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, true),
-	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
+	numberSetting("spread_below", func(c *Config) *int { return &c.SpreadBelow }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
 	durationSetting("start_timeout", func(c *Config) *time.Duration {
 		return &c.StartTimeout
