@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -173,11 +172,7 @@ func (s *Segments) Close(ctx context.Context) error {
 // It is closed by Close.
 func (s *Segments) Store() segment.Store { return s.store }
 
-// ofSegments adds to an error where its key is set, and that it is a mistake in the settings if it
-// is.
+// ofSegments adds to an error where its key is set.
 func (c Config) ofSegments(key string, err error) error {
-	if errors.Is(err, segment.ErrInvalidConfig) && !errors.Is(err, coord.ErrInvalid) {
-		return invalid("config: %s%s: %w", c.at(key), key, err)
-	}
 	return fmt.Errorf("config: %s%s: %w", c.at(key), key, err)
 }

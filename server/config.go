@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -38,9 +37,6 @@ const (
 	// maxBody is how many bytes the body of a request may have.
 	maxBody = 64 << 10
 )
-
-// ErrInvalidConfig says that a [Config] is wrong.
-var ErrInvalidConfig = errors.New("server: invalid configuration")
 
 // names are what generators can be called.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -119,7 +115,7 @@ type Config struct {
 }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrInvalidConfig, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", coord.ErrInvalid, fmt.Errorf(format, args...))
 }
 
 // resolve fills in the defaults and checks everything.
@@ -162,7 +158,7 @@ func (c Config) resolve() (Config, error) {
 	return c, nil
 }
 
-// Check returns an error that wraps [ErrInvalidConfig] if a generator of that name and layout
+// Check returns an error that wraps [coord.ErrInvalid] if a generator of that name and layout
 // cannot be served beside the routes of Leaf.
 func (l Leaf) Check(name string, layout core.Layout) error {
 	if name == DefaultName && l.Enabled && !isTwitter(layout) {
@@ -173,7 +169,7 @@ func (l Leaf) Check(name string, layout core.Layout) error {
 	return nil
 }
 
-// CheckName returns an error that wraps [ErrInvalidConfig] unless name can be that of a generator.
+// CheckName returns an error that wraps [coord.ErrInvalid] unless name can be that of a generator.
 func CheckName(name string) error {
 	if !names.MatchString(name) {
 		return invalid("the generator's name %.80q is not 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', "+

@@ -15,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/unalike-id/unalike/coord"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/server"
 )
@@ -299,7 +300,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("after the files were read again: %s", got.Status)
 	}
 	bad := []server.TokenFile{{Path: tokenFile(t, generates), May: server.Generate, PerSecond: -1}}
-	if _, err := server.NewTokens(bad); !errors.Is(err, server.ErrInvalidConfig) {
+	if _, err := server.NewTokens(bad); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("a rate of -1: %v", err)
 	}
 }

@@ -50,7 +50,7 @@ type Server struct {
 
 var _ http.Handler = (*Server)(nil)
 
-// New returns a server. Errors wrap [ErrInvalidConfig].
+// New returns a server. Errors wrap [coord.ErrInvalid].
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {

@@ -63,7 +63,7 @@ type caller struct {
 	limit *rate.Limiter // nil: none
 }
 
-// NewTokens reads the tokens. Errors wrap [ErrInvalidConfig], name the file, and never show what is
+// NewTokens reads the tokens. Errors wrap [coord.ErrInvalid], name the file, and never show what is
 // in it. If files cannot be read, NewTokens returns both the error and the tokens of the others:
 // the caller may use these, and call [Tokens.Reload] until it succeeds.
 func NewTokens(files []TokenFile) (*Tokens, error) {
@@ -91,7 +91,7 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 
 // Reload reads the files and reports whether any token has changed. A file that cannot be read
 // keeps its last token. The errors name the files, never show what is in them, and wrap
-// [ErrInvalidConfig].
+// [coord.ErrInvalid].
 func (t *Tokens) Reload() (changed bool, err error) {
 	old := t.current.Load()
 	next := &reading{all: slices.Clone(old.all)}

@@ -118,7 +118,7 @@ func (p place) explain(err error, schemes []string) error {
 	if err == nil {
 		return nil
 	}
-	invalid := errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig)
+	invalid := errors.Is(err, coord.ErrInvalid)
 	_, wrong := errors.AsType[*wrongserver.Error](err) // which only asking has shown
 	err = suggestScheme(p.rawURL, schemes, fmt.Errorf("%s: %w", p.from, err))
 	if p.typed && invalid && !wrong {

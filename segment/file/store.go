@@ -117,7 +117,7 @@ func (s *Store) use(ctx context.Context, to filestore.Access, tag string,
 	if errors.Is(err, filestore.ErrOther) {
 		return &segment.StoreChangedError{Tag: tag, Was: s.path, Here: err.Error()}
 	}
-	if errors.Is(err, coord.ErrInvalid) {
+	if errors.Is(err, coord.ErrInvalid) && !errors.Is(err, segment.ErrInvalidConfig) {
 		err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
 	return err
