@@ -10,8 +10,7 @@
 //	defer ids.Close(last) // last is a context that has not ended
 //	id, err := ids.Next()
 //
-// [Generator] is a core.Generator with its coordinator; one Close ends both in the right
-// order.
+// Close of the generator closes its coordinator as well.
 //
 // # Drivers
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 )
 
 // FuzzParse: what is read of a file is printed as a file that says the same, and what is
@@ -42,7 +43,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("layout %v", c.Layout)
 		}
 		var again strings.Builder
-		for _, s := range settings {
+		for _, s := range table {
 			if v := s.get(c); v != "" {
 				fmt.Fprintf(&again, "%s: %q\n", s.key, v)
 			}
@@ -70,21 +71,21 @@ func FuzzEnvironment(f *testing.F) {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
-		s := settings[int(which)%len(settings)]
+		s := table[int(which)%len(table)]
 		if value == "" || strings.Contains(value, "${") {
 			return
 		}
-		env := map[string]string{envName(s.key): value}
+		env := map[string]string{settings.EnvName(s.key): value}
 		c, err := Config{}.WithEnv(lookupIn(env))
 		if err != nil {
 			if !errors.Is(err, coord.ErrInvalid) || c.String() != "" ||
-				!strings.HasPrefix(err.Error(), "config: "+envName(s.key)+": "+s.key) {
+				!strings.HasPrefix(err.Error(), "config: "+settings.EnvName(s.key)+": "+s.key) {
 				t.Errorf("%s=%q: %v, %v", s.key, value, c, err)
 			}
 			return
 		}
 		if shown := s.get(c); shown != "" {
-			env[envName(s.key)] = shown
+			env[settings.EnvName(s.key)] = shown
 			if back, err := (Config{}).WithEnv(lookupIn(env)); err != nil || s.get(back) != shown {
 				t.Errorf("%s=%q is shown as %q, and then as %q, %v", s.key, value, shown, s.get(back), err)
 			}

@@ -201,6 +201,27 @@ func (g *Groups) Room(most int64) int64 {
 	return max(0, most-p.last())
 }
 
+// FillText fills dst with new numbers of the group that the clock is in, written in a format. It
+// waits until ctx ends, and returns how many it wrote. The error for fewer than len(dst) is one of
+// [Groups.Next] and [Format.Text]. If the format has no room for all of them, FillText takes no
+// number and returns [ErrExhausted].
+func (g *Groups) FillText(ctx context.Context, f Format, dst []string) (int, error) {
+	if room := g.Room(f.Most()); room < int64(len(dst)) { //mutant:format-room
+		return 0, fmt.Errorf("%w: tag %q: format %q has room for %d more numbers, and %d are asked for; "+
+			"write them with more digits", ErrExhausted, g.tag, f, room, len(dst))
+	}
+	for i := range dst {
+		day, n, err := g.Next(ctx)
+		if err == nil {
+			dst[i], err = f.Text(day, n)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(dst), nil
+}
+
 // Next returns the next number of the group that the clock is in, and the first day of that group,
 // as midnight UTC whatever the zone is; of Always the zero time, and of Yearly the first of January
 // whatever YearStart is. The first call in a group takes a range, and maybe creates its tag, for

@@ -120,7 +120,8 @@ func TestConfigImports(t *testing.T) {
 		module + "clock", module + "config", module + "coord", module + "coord/driver",
 		module + "coord/local", module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
-		module + "internal/keeper", module + "internal/logs", module + "internal/spelling",
+		module + "internal/keeper", module + "internal/logs", module + "internal/settings",
+		module + "internal/spelling",
 		module + "internal/statefile", module + "internal/remainder", module + "segment",
 		"go.yaml.in/yaml/v3",
 	}
