@@ -53,22 +53,6 @@ func GroupOf(name string) (tag string, over time.Time, ok bool) {
 	return "", time.Time{}, false
 }
 
-// IsPast reports whether a name is that of a group of a tag, and the group was over before a day.
-func IsPast(name, tag string, before time.Time) bool {
-	of, over, ok := GroupOf(name)
-	return ok && of == tag && !over.After(before)
-}
-
-// CheckPruned returns an error that wraps [ErrPruned] if a name is that of a group that was over
-// before a day. The store has recorded that the groups of the tag before that day were removed.
-func CheckPruned(name string, before time.Time) error {
-	if tag, _, _ := GroupOf(name); IsPast(name, tag, before) {
-		return fmt.Errorf("%w: %q: the groups of its tag before %s were removed", ErrPruned, name,
-			before.Format(time.DateOnly))
-	}
-	return nil
-}
-
 const (
 	// mostApart is how far the clock may differ from that of the store when a group is opened.
 	mostApart = 24 * time.Hour
