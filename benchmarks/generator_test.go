@@ -52,10 +52,10 @@ func BenchmarkNext(b *testing.B) {
 			add(func(m *mode) { m.cfg.Stripes, m.goroutines = stripes, n })
 		}
 	}
-	add(func(m *mode) { m.cfg.SequenceStart = 16 })
+	add(func(m *mode) { m.cfg.SpreadBelow = 16 })
 	for _, m := range modes {
 		name := m.name()
-		if m.cfg.SequenceStart > 0 {
+		if m.cfg.SpreadBelow > 0 {
 			name += "/start=16"
 		}
 		b.Run(name, m.measure)

@@ -30,12 +30,12 @@ type endpoint struct {
 // serve runs a server with one generator of the back end.
 func serve(t *testing.T, f *coordtest.Fake) *endpoint {
 	t.Helper()
-	g, err := core.New(t.Context(), f.Client(), core.Config{})
+	g, err := core.New(t.Context(), space{f.Client()}, core.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": inSpace{g}}})
+	s, err := server.New(server.Config{Generators: map[string]*core.Generator{"default": g}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +54,7 @@ func serve(t *testing.T, f *coordtest.Fake) *endpoint {
 	return e
 }
 
-// inSpace is a generator whose coordinator has a nonce.
-type inSpace struct{ *core.Generator }
-
-func (inSpace) Coordinator() coord.Coordinator { return space{} }
-
+// space is a coordinator whose namespace has a nonce.
 type space struct{ coord.Coordinator }
 
 func (space) Inspect(context.Context) (coord.Namespace, error) {

@@ -20,7 +20,7 @@ func ExampleNew() {
 		return
 	}
 	defer g.Close(ctx)
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": g}})
+	s, err := server.New(server.Config{Generators: map[string]*core.Generator{"default": g}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -75,7 +76,7 @@ func (c Config) open(ctx context.Context,
 ) (*core.Generator, error) {
 	if c.Coordinator == "" {
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of "+
-			"the file, or in %s", envName(keyCoordinator))
+			"the file, or in %s", settings.EnvName(keyCoordinator))
 	}
 	if c.Closer != nil {
 		return nil, invalid("config: Closer is set; only core.New and core.Start accept it")
@@ -111,7 +112,7 @@ func (c Config) explain(err error) error {
 		return err
 	}
 	var from []string
-	for _, s := range settings {
+	for _, s := range table {
 		if origin, ok := c.origins[s.key]; ok {
 			from = append(from, s.key+" is set in "+origin)
 		}
@@ -134,7 +135,7 @@ func (c Config) at(key string) string {
 // password.
 func (c Config) String() string {
 	var b strings.Builder
-	for _, s := range settings {
+	for _, s := range table {
 		if v := s.get(c); v != "" {
 			fmt.Fprintf(&b, " %s=%q", s.key, v)
 		}
@@ -151,7 +152,7 @@ func (c Config) Format(f fmt.State, _ rune) {
 // password.
 func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
-	for _, s := range settings {
+	for _, s := range table {
 		if v := s.get(c); v != "" {
 			attrs = append(attrs, slog.String(s.key, v))
 		}

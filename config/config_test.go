@@ -17,6 +17,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 )
 
 // values has for each key a value, and a test of what it makes of a Config.
@@ -49,7 +50,7 @@ var values = []struct {
 	{"identity", "orders-0", "7", func(c Config) bool { return c.Lease.Identity == "orders-0" }},
 	{"rollback_tolerance", "0s", "1ms", func(c Config) bool { return c.RollbackTolerance == -1 }},
 	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
-	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
+	{"spread_below", "256", "0", func(c Config) bool { return c.SpreadBelow == 256 }},
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
 	{
 		"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders",
@@ -92,8 +93,13 @@ func lookupIn(env map[string]string) func(string) (string, bool) {
 // TestKeys: each key works in the file and in the environment, which wins, and in
 // quotes.
 func TestKeys(t *testing.T) {
-	if len(values) != len(Keys()) {
-		t.Errorf("%d keys are tested, there are %d", len(values), len(Keys()))
+	for i, key := range settings.Keys {
+		if len(table) != len(settings.Keys) || table[i].key != key {
+			t.Fatalf("the table of settings does not have %s in its place", key)
+		}
+	}
+	if len(values) != len(settings.Keys) {
+		t.Errorf("%d keys are tested, there are %d", len(values), len(settings.Keys))
 	}
 	for _, v := range values {
 		t.Run(v.key, func(t *testing.T) {
@@ -107,7 +113,7 @@ func TestKeys(t *testing.T) {
 			if err != nil || v.check(file) {
 				t.Fatalf("%v, %v", file, err)
 			}
-			env := map[string]string{envName(v.key): v.value, "UNALIKE_PORT": "tcp://10.0.0.1:80"}
+			env := map[string]string{settings.EnvName(v.key): v.value, "UNALIKE_PORT": "tcp://10.0.0.1:80"}
 			c, err := file.WithEnv(lookupIn(env))
 			if err != nil || !v.check(c) || v.check(file) {
 				t.Errorf("%v, %v; the file's %v", c, err, file)
@@ -115,7 +121,7 @@ func TestKeys(t *testing.T) {
 			if !strings.Contains(c.String(), v.key+"=") {
 				t.Errorf("%q does not show %s", c, v.key)
 			}
-			env[envName(v.key)] = ""
+			env[settings.EnvName(v.key)] = ""
 			if c, err = file.WithEnv(lookupIn(env)); err != nil || c.String() != file.String() {
 				t.Errorf("an empty variable: %v, %v", c, err)
 			}
@@ -139,7 +145,7 @@ func checkInvalid(t *testing.T, err error, says ...string) {
 }
 
 func TestBadFiles(t *testing.T) {
-	all := strings.Join(Keys(), ", ")
+	all := strings.Join(settings.Keys, ", ")
 	bomb := "a: &a [x,x]\n"
 	for i := range 25 {
 		bomb += fmt.Sprintf("%c: &%c [*%c,*%c]\n", 'b'+i, 'b'+i, 'a'+i, 'a'+i)
@@ -153,7 +159,7 @@ func TestBadFiles(t *testing.T) {
 		},
 		{"not UTF-8", "ttl: 1s\nidentity: \xff\n", "config: f:2: this is not valid UTF-8"},
 		{
-			"too large", "# " + strings.Repeat("x", MaxFile),
+			"too large", "# " + strings.Repeat("x", settings.MaxFile),
 			"config: f: the file has more than 65536 bytes",
 		},
 		{
@@ -207,8 +213,8 @@ func TestBadFiles(t *testing.T) {
 			"config: f:1: lead is \"-1ms\": it is 0s or a positive duration with a unit, for example 5ms",
 		},
 		{
-			"octal", "sequence_start: 010\n",
-			"config: f:1: sequence_start is \"010\": it is a whole number from 0 on",
+			"octal", "spread_below: 010\n",
+			"config: f:1: spread_below is \"010\": it is a whole number from 0 on",
 		},
 		{
 			"one worker ID", "worker_ids: 7\n",
@@ -244,7 +250,7 @@ func TestBadFiles(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := parse([]byte(tt.file), "f")
+			c, err := parser{path: "f", lines: map[string]int{}}.parse([]byte(tt.file))
 			if err == nil {
 				t.Fatalf("no error, but %v", c)
 			}
@@ -272,8 +278,8 @@ func TestByteOrderMark(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	for _, key := range Keys() {
-		t.Setenv(envName(key), "")
+	for _, key := range settings.Keys {
+		t.Setenv(settings.EnvName(key), "")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "unalike.yaml")
@@ -284,8 +290,8 @@ func TestLoad(t *testing.T) {
 	if c, err := Load(path); err != nil || c.Lease.TTL != 4*time.Second || c.Stripes != 2 {
 		t.Errorf("Load: %v, %v", c, err)
 	}
-	if c, err := ReadFile(path); err != nil || c.Lease.TTL != 3*time.Second {
-		t.Errorf("ReadFile: %v, %v", c, err)
+	if c, err := (Config{}).WithFile(path); err != nil || c.Lease.TTL != 3*time.Second {
+		t.Errorf("WithFile: %v, %v", c, err)
 	}
 	if c, err := FromEnv(); err != nil || c.Lease.TTL != 4*time.Second || c.Stripes != 0 {
 		t.Errorf("FromEnv: %v, %v", c, err)
@@ -300,7 +306,7 @@ func TestLoad(t *testing.T) {
 		checkInvalid(t, err)
 	}
 	large := filepath.Join(dir, "large.yaml")
-	if err := os.WriteFile(large, bytes.Repeat([]byte("\n"), MaxFile+1), 0o600); err != nil {
+	if err := os.WriteFile(large, bytes.Repeat([]byte("\n"), settings.MaxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Load(large)
@@ -372,14 +378,15 @@ func TestMisspelledVariable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "512-1023")
 			_, fromEnv := FromEnv()
-			for what, err := range map[string]error{"FromEnv": fromEnv, "CheckEnv": CheckEnv(os.LookupEnv)} {
+			check := settings.CheckEnv(os.LookupEnv)
+			for what, err := range map[string]error{"FromEnv": fromEnv, "CheckEnv": check} {
 				if want != "" {
 					checkInvalid(t, err, want)
 				} else if err != nil {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			if err := CheckEnv(lookupIn(nil)); err != nil {
+			if err := settings.CheckEnv(lookupIn(nil)); err != nil {
 				t.Errorf("CheckEnv of what is not looked up: %v", err)
 			}
 		})

@@ -10,8 +10,7 @@
 //	defer ids.Close(last) // last is a context that has not ended
 //	id, err := ids.Next()
 //
-// [Generator] is a core.Generator with its coordinator; one Close ends both in the right
-// order.
+// Close of the generator closes its coordinator as well.
 //
 // # Drivers
 //
@@ -45,7 +44,7 @@
 //	identity            UNALIKE_IDENTITY            text, at most 128 bytes        none
 //	rollback_tolerance  UNALIKE_ROLLBACK_TOLERANCE  duration; 0s is none           5ms
 //	lead                UNALIKE_LEAD                duration; 0s is none           0s
-//	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more              0
+//	spread_below        UNALIKE_SPREAD_BELOW        number, 0 or more              0
 //	stripes             UNALIKE_STRIPES             number, 1 or more              1
 //	start_timeout       UNALIKE_START_TIMEOUT       duration, positive             the TTL and 5s
 //	store               UNALIKE_STORE               URL, see package segment       OpenSegments fails

@@ -2,13 +2,10 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
-	"slices"
-	"strings"
 
-	"github.com/unalike-id/unalike/internal/spelling"
+	"github.com/unalike-id/unalike/internal/settings"
 )
 
 // FromEnv returns what the environment says, without a file. Errors are those of
@@ -17,7 +14,7 @@ func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
 
 // WithEnv returns c with what the environment says in place of what c says: for each
 // key the variable UNALIKE_KEY, in capitals. A variable that is empty counts as not
-// set. One that is misspelt is an error, see [CheckEnv], and others are ignored. Then it replaces
+// set. One that is misspelt is an error, and others are ignored. Then it replaces
 // each ${NAME} in the user information of the coordinator and of the store. lookup is os.LookupEnv
 // or something like it.
 //
@@ -26,9 +23,9 @@ func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
 func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Config, error) {
 	out := c
 	out.origins = maps.Clone(c.origins)
-	errs := misspelt(lookup)
-	for _, s := range settings {
-		name := envName(s.key)
+	errs := []error{settings.CheckEnv(lookup)}
+	for _, s := range table {
+		name := settings.EnvName(s.key)
 		if v, ok := lookup(name); ok && v != "" {
 			errs = append(errs, out.store(s, v, name))
 		}
@@ -42,39 +39,9 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 	return out, nil
 }
 
-// CheckEnv returns an error if the environment has variables that are nearly those of settings, as
-// UNALIKE_WORKERIDS is, and names those that were meant. Others that begin alike are none of its
-// business: Kubernetes sets UNALIKE_PORT where there is a Service of that name. Only variables that
-// lookup, which is os.LookupEnv or something like it, has as well are looked at. The error wraps
-// [coord.ErrInvalid]. Programs that use [Config.WithEnv] need not call it.
-func CheckEnv(lookup func(name string) (value string, ok bool)) error {
-	return errors.Join(misspelt(lookup)...)
-}
-
-// misspelt returns an error for each variable that is misspelt.
-func misspelt(lookup func(string) (string, bool)) (errs []error) {
-	for _, v := range os.Environ() {
-		name, value, _ := strings.Cut(v, "=")
-		upper := strings.ToUpper(name)
-		key, ours := strings.CutPrefix(upper, envPrefix)
-		if seen, ok := lookup(name); !ours || !ok || seen == "" {
-			continue
-		}
-		key = strings.ToLower(key)
-		if read, _ := lookup(upper); slices.Contains(Keys(), key) && read == value {
-			continue // the system may make no difference between capitals and small letters
-		}
-		if meant := spelling.Word(key, Keys(), min(2, len(key)/3)); meant != "" { //mutant:misspelt
-			errs = append(errs, invalid("config: %s is set and is no setting; did you mean %s?", name,
-				envName(meant)))
-		}
-	}
-	return errs
-}
-
 // expand replaces the references to variables in all URLs.
 func (c *Config) expand(lookup func(string) (string, bool)) (errs []error) {
-	for _, s := range settings {
+	for _, s := range table {
 		if s.url == nil {
 			continue
 		}
@@ -104,20 +71,5 @@ func (c *Config) store(s setting, v, origin string) error {
 	return nil
 }
 
-// Set sets a key as a file does. Errors wrap [coord.ErrInvalid] and name key, value and what is
-// allowed.
-func (c *Config) Set(key, value string) error {
-	s, ok := find(key)
-	if !ok {
-		return invalid("%s", spelling.UnknownKey(key, Keys()))
-	}
-	if err := s.set(c, value); err != nil {
-		return invalid("%s is %s; %w", key, quote(value), err)
-	}
-	return nil
-}
-
 // invalid returns an error that wraps [coord.ErrInvalid] without repeating its text.
-func invalid(format string, args ...any) error {
-	return &settingsError{fmt.Errorf(format, args...)}
-}
+func invalid(format string, args ...any) error { return settings.Invalid(format, args...) }

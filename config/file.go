@@ -6,50 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/internal/spelling"
 )
 
-// MaxFile is the size of the largest file that is read, in bytes.
-const MaxFile = 64 << 10
-
-// Load reads a file and then the environment, which wins: [ReadFile] and
+// Load reads a file and then the environment, which wins: [Config.WithFile] and
 // [Config.WithEnv] with os.LookupEnv.
 func Load(path string) (Config, error) {
-	c, err := ReadFile(path)
+	c, err := Config{}.WithFile(path)
 	if err != nil {
 		return Config{}, err
 	}
 	return c.WithEnv(os.LookupEnv)
 }
 
-// ReadFile reads a file without the environment. Errors are those of [Parse] with the
-// path in front; if the file cannot be read, errors.Is also finds the reason, as
+// WithFile returns c with what a file says in place of what c says. Errors are those of [Parse]
+// with the path in front; if the file cannot be read, errors.Is also finds the reason, as
 // fs.ErrNotExist.
-func ReadFile(path string) (Config, error) {
+func (c Config) WithFile(path string) (Config, error) {
 	if path == "" {
 		return Config{}, invalid("config: the path of the file is empty; name a file")
 	}
-	data, err := read(path)
+	data, err := settings.ReadFile(path)
 	if err != nil {
 		return Config{}, invalid("config: the file cannot be read: %w", err)
 	}
-	return parse(data, path)
-}
-
-// read returns the contents of a file, or a little more than MaxFile of them.
-func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFile+1))
+	c.origins = maps.Clone(c.origins)
+	return parser{path: path, config: c, lines: map[string]int{}}.parse(data)
 }
 
 // Parse reads the contents of a file: one YAML document, a mapping of keys to single
@@ -58,10 +48,10 @@ func read(path string) ([]byte, error) {
 //
 // Errors wrap [coord.ErrInvalid]. They name line, key, value unless that may contain a
 // password, and what is allowed; all mistakes are reported at once.
-func Parse(data []byte) (Config, error) { return parse(data, "") }
+func Parse(data []byte) (Config, error) { return parser{lines: map[string]int{}}.parse(data) }
 
-func parse(data []byte, path string) (Config, error) {
-	p := parser{path: path, lines: map[string]int{}}
+// parse reads the contents of the file.
+func (p parser) parse(data []byte) (Config, error) {
 	root, err := p.document(data)
 	if err != nil {
 		return Config{}, err
@@ -85,9 +75,9 @@ type parser struct {
 
 // document returns the mapping that the file consists of.
 func (p *parser) document(data []byte) (*yaml.Node, error) {
-	if len(data) > MaxFile {
+	if len(data) > settings.MaxFile {
 		return nil, p.mistake(0, "the file has more than %d bytes; it holds settings and nothing else",
-			MaxFile)
+			settings.MaxFile)
 	}
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		if !utf8.Valid(line) {
@@ -98,7 +88,8 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 	var doc, more yaml.Node
 	switch err := d.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, p.mistake(0, "the file is empty; the known keys are %s", strings.Join(Keys(), ", "))
+		return nil, p.mistake(0, "the file is empty; the known keys are %s",
+			strings.Join(settings.Keys, ", "))
 	case err != nil:
 		return nil, p.mistake(0, "%s", describe(err))
 	}
@@ -111,7 +102,7 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, p.mistake(root.Line,
 			"the file is not a mapping; write lines of the form key: value, with the keys %s",
-			strings.Join(Keys(), ", "))
+			strings.Join(settings.Keys, ", "))
 	}
 	return root, p.plain(root, "the file")
 }
@@ -131,11 +122,11 @@ func describe(err error) string {
 func (p *parser) pair(key, value *yaml.Node) {
 	s, ok := find(key.Value)
 	if key.Kind != yaml.ScalarNode {
-		p.fail(key.Line, "a key that is no word; known are %s", strings.Join(Keys(), ", "))
+		p.fail(key.Line, "a key that is no word; known are %s", strings.Join(settings.Keys, ", "))
 		return
 	}
 	if !ok {
-		p.fail(key.Line, "%s", spelling.UnknownKey(key.Value, Keys()))
+		p.fail(key.Line, "%s", spelling.UnknownKey(key.Value, settings.Keys))
 		return
 	}
 	if first, twice := p.lines[s.key]; twice {

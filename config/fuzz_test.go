@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 )
 
 // FuzzParse: what is read of a file is printed as a file that says the same, and what is
@@ -20,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n", "ttl: 10", "ttl: 1s\nttl: 2s",
 		"lease: {ttl: 1s}", "- ttl", "ttl: !!str 1s", "ttl: NaN",
-		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nsequence_start: 0", "worker_ids: 0-",
+		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nspread_below: 0", "worker_ids: 0-",
 		"{ttl: 1s, stripes: 2}", "\xff", "",
 	} {
 		f.Add([]byte(s))
@@ -34,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		case err != nil:
 			return
 		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 ||
-			c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 ||
+			c.Stripes < 0 || c.SpreadBelow < 0 || c.Lease.WorkerIDs.First < 0 ||
 			c.Lease.WorkerIDs.Count < 0:
 			t.Errorf("%v", c)
 		}
@@ -42,7 +43,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("layout %v", c.Layout)
 		}
 		var again strings.Builder
-		for _, s := range settings {
+		for _, s := range table {
 			if v := s.get(c); v != "" {
 				fmt.Fprintf(&again, "%s: %q\n", s.key, v)
 			}
@@ -70,21 +71,21 @@ func FuzzEnvironment(f *testing.F) {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
-		s := settings[int(which)%len(settings)]
+		s := table[int(which)%len(table)]
 		if value == "" || strings.Contains(value, "${") {
 			return
 		}
-		env := map[string]string{envName(s.key): value}
+		env := map[string]string{settings.EnvName(s.key): value}
 		c, err := Config{}.WithEnv(lookupIn(env))
 		if err != nil {
 			if !errors.Is(err, coord.ErrInvalid) || c.String() != "" ||
-				!strings.HasPrefix(err.Error(), "config: "+envName(s.key)+": "+s.key) {
+				!strings.HasPrefix(err.Error(), "config: "+settings.EnvName(s.key)+": "+s.key) {
 				t.Errorf("%s=%q: %v, %v", s.key, value, c, err)
 			}
 			return
 		}
 		if shown := s.get(c); shown != "" {
-			env[envName(s.key)] = shown
+			env[settings.EnvName(s.key)] = shown
 			if back, err := (Config{}).WithEnv(lookupIn(env)); err != nil || s.get(back) != shown {
 				t.Errorf("%s=%q is shown as %q, and then as %q, %v", s.key, value, shown, s.get(back), err)
 			}

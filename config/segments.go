@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -23,7 +23,7 @@ const tidyTime = 5 * time.Second
 // it. All its methods are safe for concurrent use.
 type Segments struct {
 	*segment.Set
-	*Texts
+	texts map[string]text // by tag
 	store segment.Store
 }
 
@@ -37,9 +37,29 @@ type Segments struct {
 // otherwise those of package segment: [segment.ErrUnknownTag] if the store does not have
 // a tag that is named. None contains a password. After an error nothing is left open.
 func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, error) {
+	all, err := c.StartSegments(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keySegments, all.ready(ctx, c.Segments)
+	if err == nil {
+		key, err = keyFormats, all.readyTexts(ctx)
+	}
+	if err != nil {
+		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
+		defer cancel()
+		return nil, errors.Join(c.ofSegments(key, err), all.Close(tidy))
+	}
+	return all, nil
+}
+
+// StartSegments is OpenSegments without the wait for numbers: the first number of each tag is taken
+// when it is asked for, and a tag in Segments or Formats that the store does not have is an error
+// then. The store has to answer: StartSegments reads its tags.
+func (c Config) StartSegments(ctx context.Context, s segment.Config) (*Segments, error) {
 	if c.Store == "" {
 		return nil, invalid("config: no store is set; name its URL with the key store of the "+
-			"file, or in %s", envName(keyStore))
+			"file, or in %s", settings.EnvName(keyStore))
 	}
 	if _, err := expand(c.Store, nil); err != nil {
 		return nil, invalid("config: store: %w", err)
@@ -51,25 +71,16 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if err != nil {
 		return nil, c.ofSegments(keyStore, err)
 	}
-	set, err := segment.NewSet(ctx, store, c.Numbers(s))
+	s = c.ofTags(s)
+	texts, err := c.newTexts(store, s)
+	if err != nil {
+		return nil, errors.Join(c.ofSegments(keyFormats, err), store.Close())
+	}
+	set, err := segment.NewSet(ctx, store, s)
 	if err != nil {
 		return nil, errors.Join(c.ofSegments(keyStore, err), store.Close())
 	}
-	texts, err := c.NewTexts(store, s)
-	if err != nil {
-		return nil, errors.Join(c.ofSegments(keyFormats, err), set.Close(ctx), store.Close())
-	}
-	all := &Segments{Set: set, Texts: texts, store: store}
-	key, err := keySegments, all.ready(ctx, c.Segments)
-	if err == nil {
-		key, err = keyFormats, texts.Ready(ctx)
-	}
-	if err != nil {
-		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
-		defer cancel()
-		return nil, errors.Join(c.ofSegments(key, err), all.Close(tidy))
-	}
-	return all, nil
+	return &Segments{Set: set, texts: texts, store: store}, nil
 }
 
 // Health returns a snapshot of each tag, as [segment.Set.Health] does, and of the groups that texts
@@ -77,10 +88,10 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 // one snapshot: what was counted of both, and else that of the one that is worse off.
 func (s *Segments) Health() (all []segment.Health) {
 	written := map[string]segment.Health{}
-	for _, x := range s.all {
+	for _, x := range s.texts {
 		if h, ok := x.groups.Health(); ok {
 			if most := x.format.Most(); h.Most == 0 && most < math.MaxInt64 || most < h.Most {
-				h.Most, h.Unused = most, x.room()
+				h.Most, h.Unused = most, x.groups.Room(x.format.Most())
 			}
 			written[h.Tag] = h
 		}
@@ -117,8 +128,8 @@ func together(a, b segment.Health) segment.Health {
 	return a
 }
 
-// Numbers returns s with the settings of tags and groups that c has.
-func (c Config) Numbers(s segment.Config) segment.Config {
+// ofTags returns s with the settings of tags and groups that c has.
+func (c Config) ofTags(s segment.Config) segment.Config {
 	s.YearStart = cmp.Or(s.YearStart, c.YearStart)
 	s.Tags = maps.Clone(s.Tags)
 	if s.Tags == nil {
@@ -166,18 +177,14 @@ func (s *Segments) ready(ctx context.Context, tags []string) error {
 // that is done or ctx ends; the store is closed in any case. Give it a context that has
 // not ended, with a few seconds left. Closing again returns the set's first result.
 func (s *Segments) Close(ctx context.Context) error {
-	return errors.Join(s.Texts.Close(ctx), s.Set.Close(ctx), s.store.Close())
+	return errors.Join(s.closeTexts(ctx), s.Set.Close(ctx), s.store.Close())
 }
 
 // Store returns the store, for what it offers beside numbers: see [segment.Creator].
 // It is closed by Close.
 func (s *Segments) Store() segment.Store { return s.store }
 
-// ofSegments adds to an error where its key is set, and that it is a mistake in the settings if it
-// is.
+// ofSegments adds to an error where its key is set.
 func (c Config) ofSegments(key string, err error) error {
-	if errors.Is(err, segment.ErrInvalidConfig) && !errors.Is(err, coord.ErrInvalid) {
-		return invalid("config: %s%s: %w", c.at(key), key, err)
-	}
 	return fmt.Errorf("config: %s%s: %w", c.at(key), key, err)
 }

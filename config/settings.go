@@ -7,12 +7,10 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 )
 
 const (
-	// envPrefix begins the names of all variables.
-	envPrefix = "UNALIKE_"
-
 	keyCoordinator = "coordinator"
 	keyState       = "state"
 	keyStore       = "store"
@@ -32,8 +30,8 @@ type setting struct {
 	url func(c *Config) *string
 }
 
-// settings are all there are, in the order in which they are shown.
-var settings = []setting{
+// table is all settings, in the order of [settings.Keys].
+var table = []setting{
 	urlSetting(keyCoordinator, func(c *Config) *string { return &c.Coordinator }),
 	{
 		key: keyState,
@@ -85,7 +83,7 @@ var settings = []setting{
 		get: func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
 	},
 	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, true),
-	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
+	numberSetting("spread_below", func(c *Config) *int { return &c.SpreadBelow }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
 	durationSetting("start_timeout", func(c *Config) *time.Duration {
 		return &c.StartTimeout
@@ -118,7 +116,7 @@ var settings = []setting{
 	},
 	{
 		key: "zone",
-		set: func(c *Config, v string) (err error) { c.Zone, err = ParseZone(v); return err },
+		set: func(c *Config, v string) (err error) { c.Zone, err = settings.ParseZone(v); return err },
 		get: func(c Config) string {
 			if c.Zone == nil {
 				return ""
@@ -130,26 +128,13 @@ var settings = []setting{
 
 // find returns the setting of a key, or false.
 func find(key string) (setting, bool) {
-	for _, s := range settings {
+	for _, s := range table {
 		if s.key == key {
 			return s, true
 		}
 	}
 	return setting{}, false
 }
-
-// Keys returns the keys of a file in the order in which they are documented. The
-// caller may keep the slice.
-func Keys() []string {
-	keys := make([]string, len(settings))
-	for i, s := range settings {
-		keys[i] = s.key
-	}
-	return keys
-}
-
-// envName returns the variable for a key.
-func envName(key string) string { return envPrefix + strings.ToUpper(key) }
 
 func urlSetting(key string, field func(*Config) *string) setting {
 	return setting{

@@ -12,79 +12,54 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Texts writes numbers of tags as their formats say. Its methods are safe for concurrent use.
-type Texts struct {
-	all map[string]text
-}
-
 // text is the format of a tag and the numbers that it writes.
 type text struct {
 	format segment.Format
 	groups *segment.Groups
 }
 
-// NewTexts returns the texts of the tags in Formats, from a store that is open. It does not call
-// the store. Close the texts before it. Errors wrap [segment.ErrInvalidConfig].
-func (c Config) NewTexts(store segment.Store, s segment.Config) (*Texts, error) {
-	t := &Texts{map[string]text{}}
+// newTexts returns the texts of the tags in Formats. It does not call the store.
+func (c Config) newTexts(store segment.Store, s segment.Config) (map[string]text, error) {
+	all := map[string]text{}
 	for tag, format := range c.Formats {
-		g, err := segment.NewGroups(store, tag, format.Period(), c.Zone, c.Numbers(s))
+		g, err := segment.NewGroups(store, tag, format.Period(), c.Zone, s)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", keyFormats, err)
+			return nil, err
 		}
-		t.all[tag] = text{format, g}
+		all[tag] = text{format, g}
 	}
-	return t, nil
+	return all, nil
 }
 
-// FillText fills dst with new numbers of a tag, written in its format, those of the group that the
-// clock is in. It waits until ctx ends. It returns how many it wrote; with fewer than len(dst)
-// comes the error, which is [segment.ErrUnknownTag] if the tag has no format, or one of
-// [segment.Groups.Next] and [segment.Format.Text]. If the format has no room for all of them it
-// takes no number, and the error is [segment.ErrExhausted].
-func (t *Texts) FillText(ctx context.Context, tag string, dst []string) (int, error) {
-	x, ok := t.all[tag]
+// FillText fills dst with new numbers of a tag, written in its format, as
+// [segment.Groups.FillText] does. The error is [segment.ErrUnknownTag] if the tag has no format.
+func (s *Segments) FillText(ctx context.Context, tag string, dst []string) (int, error) {
+	x, ok := s.texts[tag]
 	if !ok {
 		return 0, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
 			keyFormats)
 	}
-	if room := x.room(); room < int64(len(dst)) { //mutant:format-room
-		return 0, fmt.Errorf("%w: tag %q: format %q has room for %d more numbers, and %d are asked for; "+
-			"write them with more digits", segment.ErrExhausted, tag, x.format, room, len(dst))
-	}
-	for i := range dst {
-		day, n, err := x.groups.Next(ctx)
-		if err == nil {
-			dst[i], err = x.format.Text(day, n)
-		}
-		if err != nil {
-			return i, err
-		}
-	}
-	return len(dst), nil
+	return x.groups.FillText(ctx, x.format, dst)
 }
 
-// room is how many more numbers of the present group the format can write.
-func (x text) room() int64 { return x.groups.Room(x.format.Most()) }
-
-// Ready waits until there are numbers of all tags that have a format, see [segment.Groups.Ready].
-func (t *Texts) Ready(ctx context.Context) error {
-	for _, tag := range slices.Sorted(maps.Keys(t.all)) {
-		if err := t.all[tag].groups.Ready(ctx); err != nil {
+// readyTexts waits until there are numbers of all tags that have a format.
+func (s *Segments) readyTexts(ctx context.Context) error {
+	for _, tag := range slices.Sorted(maps.Keys(s.texts)) {
+		if err := s.texts[tag].groups.Ready(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Close gives back what is unused, as [segment.Groups.Close] does.
-func (t *Texts) Close(ctx context.Context) error {
-	errs := make(chan error, len(t.all))
-	for _, x := range t.all { // at the same time, as the store may not answer
+// closeTexts gives back what is unused, as [segment.Groups.Close] does.
+func (s *Segments) closeTexts(ctx context.Context) error {
+	errs := make(chan error, len(s.texts))
+	for _, x := range s.texts { // at the same time, as the store may not answer
 		go func() { errs <- x.groups.Close(ctx) }()
 	}
 	var all error
-	for range t.all {
+	for range s.texts {
 		all = errors.Join(all, <-errs)
 	}
 	return all
@@ -166,14 +141,4 @@ func parseMonth(v string) (time.Month, error) {
 		return 0, errors.New("it is a month from 1 to 12, for example 4 for April")
 	}
 	return time.Month(n), nil
-}
-
-// ParseZone reads the value of the key zone: the name of a time zone.
-func ParseZone(v string) (*time.Location, error) {
-	zone, err := time.LoadLocation(v)
-	if err != nil || v == "" || v == "Local" {
-		return nil, errors.New("it is the name of a time zone that this machine knows, for example UTC " +
-			"or Europe/Berlin")
-	}
-	return zone, nil
 }

@@ -110,7 +110,7 @@ func TestNoAllocations(t *testing.T) {
 	for name, cfg := range map[string]core.Config{
 		"one worker ID": {},
 		"coarse clock":  {Clock: clock.Coarse()},
-		"hashed starts": {SequenceStart: 1000},
+		"hashed starts": {SpreadBelow: 1000},
 		"lead":          {Lead: 5 * time.Millisecond},
 		"three stripes": {Stripes: 3},
 	} {

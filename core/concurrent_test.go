@@ -197,7 +197,7 @@ func TestConcurrentModes(t *testing.T) {
 		{"Stripes4/8", core.Config{Stripes: 4}, 8, next},
 		{"Stripes4Fill/4", core.Config{Stripes: 4}, 4, fill},
 		{"Lead/8", core.Config{Lead: 5 * time.Millisecond}, 8, next},
-		{"SequenceStart/8", core.Config{SequenceStart: 1 << 17}, 8, next},
+		{"SpreadBelow/8", core.Config{SpreadBelow: 1 << 17}, 8, next},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

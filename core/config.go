@@ -34,19 +34,19 @@ type Config struct {
 	Layout Layout
 	// Clock tells the time. Nil means clock.System().
 	Clock clock.Clock
-	// RollbackTolerance is how far the clock may step back, beyond Lead, without an
-	// error: meanwhile IDs go on within the last tick, and Next waits when that is
-	// spent. 0 means 5 ms; a negative value means none. It is rounded up to ticks.
+	// RollbackTolerance is how far the clock may step back, beyond Lead, without an error: 0 means
+	// 5 ms, and a negative value means not at all. Within it, IDs continue in the last tick, and Next
+	// waits when that is spent. It is rounded up to ticks.
 	RollbackTolerance time.Duration
 	// Lead is how far IDs may run ahead of the clock, so that a burst need not wait
 	// for the next tick. 0, the default, means that the time in an ID is never later
 	// than the clock was. It is rounded up to ticks, must not lie between 0 and the
 	// layout's unit, and is at most a third of the lease's horizon.
 	Lead time.Duration
-	// SequenceStart n > 1 starts the sequence of each tick at a hash of the tick
-	// below n, so that the IDs of a service that makes few of them spread evenly
-	// under ID modulo m. A tick has up to n-1 IDs less. 0 to 2^SequenceBits.
-	SequenceStart int
+	// SpreadBelow spreads the first sequence number of each tick over 0 to SpreadBelow-1, by a hash
+	// of the tick: the IDs of a service that makes few of them are then even under ID modulo m. A
+	// tick has up to SpreadBelow-1 IDs less. 0 to 2^SequenceBits; 0 and 1 spread nothing.
+	SpreadBelow int
 	// Stripes is how many worker IDs the generator leases and spreads its callers
 	// over: its rate grows with it. IDs are then in order per worker ID and not
 	// across them. 0 means 1; at most 1024 and at most the worker IDs available.
@@ -176,9 +176,9 @@ func (cfg Config) check(l Layout, unixMicro int64) error {
 	case cfg.Lead > time.Minute || cfg.RollbackTolerance > time.Minute:
 		return fmt.Errorf("%w: Lead is %v and RollbackTolerance %v; at most %v is allowed",
 			ErrInvalidConfig, cfg.Lead, cfg.RollbackTolerance, time.Minute)
-	case cfg.SequenceStart < 0 || cfg.SequenceStart > l.SequencesPerTick():
-		return fmt.Errorf("%w: SequenceStart is %d; 0 to %d are allowed with %d sequence bits",
-			ErrInvalidConfig, cfg.SequenceStart, l.SequencesPerTick(), l.SequenceBits)
+	case cfg.SpreadBelow < 0 || cfg.SpreadBelow > l.SequencesPerTick():
+		return fmt.Errorf("%w: SpreadBelow is %d; 0 to %d are allowed with %d sequence bits",
+			ErrInvalidConfig, cfg.SpreadBelow, l.SequencesPerTick(), l.SequenceBits)
 	case cfg.Stripes < 0 || cfg.Stripes > maxStripes:
 		return fmt.Errorf("%w: Stripes is %d; 1 to %d are allowed, 0 means 1", ErrInvalidConfig,
 			cfg.Stripes, maxStripes)
@@ -206,9 +206,9 @@ func (s *settings) convert() {
 		catchUp:  limit + scale.TicksUp(longestCatchUp.Microseconds()),
 		lastTick: uint64(s.Layout.lastTick()),
 		last:     1<<s.Layout.SequenceBits - 1,
-		spread:   uint64(s.SequenceStart),
+		spread:   uint64(s.SpreadBelow),
 	}
-	if s.SequenceStart == 1 {
+	if s.SpreadBelow == 1 {
 		s.rule.spread = 0 // every hash below 1 is 0
 	}
 }

@@ -63,12 +63,12 @@ func TestBadConfig(t *testing.T) {
 			core.Config{RollbackTolerance: time.Hour}, "RollbackTolerance 1h0m0s; at most 1m0s is allowed",
 		},
 		"negative sequence start": {
-			core.Config{SequenceStart: -1}, "SequenceStart is -1; 0 to 4096 are allowed with 12 sequence " +
+			core.Config{SpreadBelow: -1}, "SpreadBelow is -1; 0 to 4096 are allowed with 12 sequence " +
 				"bits",
 		},
 		"sequence start past the sequence": {
-			core.Config{SequenceStart: 4097},
-			"SequenceStart is 4097; 0 to 4096",
+			core.Config{SpreadBelow: 4097},
+			"SpreadBelow is 4097; 0 to 4096",
 		},
 		"negative stripes": {
 			core.Config{Stripes: -1},

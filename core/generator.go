@@ -45,6 +45,8 @@ type Generator struct {
 	closer      io.Closer   // closed last; nil: nothing is
 	coordinator coord.Coordinator
 	layout      Layout
+	workers     coord.Range    // that it may lease
+	calls       calls          // to the coordinator
 	reported    reported       // what Health said last
 	observer    observer       // calls OnChange
 	starting    sync.WaitGroup // the wait for the windows of a generator that Start made
@@ -59,6 +61,7 @@ func newGenerator(s *settings) *Generator {
 	g := &Generator{
 		clock:     s.Clock,
 		layout:    s.Layout,
+		workers:   s.workers,
 		scale:     s.Layout.scale(),
 		rule:      s.rule,
 		idShift:   s.Layout.WorkerBits + s.Layout.SequenceBits,
@@ -77,11 +80,16 @@ func newGenerator(s *settings) *Generator {
 		g.only = g.stripes[0]
 	}
 	g.observer.init(g, s.OnChange)
+	g.OnCall(s.OnCall)
 	return g
 }
 
 // Layout returns the layout of the IDs.
 func (g *Generator) Layout() Layout { return g.layout }
+
+// WorkerIDs returns the worker IDs that the generator may lease: all of the layout, or those of
+// [coord.LeaseConfig].
+func (g *Generator) WorkerIDs() coord.Range { return g.workers }
 
 // Coordinator returns the coordinator, for what it offers beside leases: see [coord.Admin].
 func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }

@@ -232,7 +232,7 @@ func TestExtendNeverShrinks(t *testing.T) {
 // do not disturb the count.
 func TestHashedStarts(t *testing.T) {
 	const n = 8
-	g, h := hookedGenerator(t, Config{SequenceStart: n})
+	g, h := hookedGenerator(t, Config{SpreadBelow: n})
 	seen := map[int]int{}
 	for range 400 {
 		h.micro += 1000

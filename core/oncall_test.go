@@ -37,6 +37,8 @@ func TestOnCall(t *testing.T) {
 		})
 		check("start", coord.Call{Op: coord.CallAcquire, WorkerID: -1, Err: refused},
 			coord.Call{Op: coord.CallAcquire})
+		var added []coord.CallOp
+		g.OnCall(func(call coord.Call) { added = append(added, call.Op) })
 		const slow = 100 * time.Millisecond
 		f.DelayReplies(coordtest.Renew, slow, 1)
 		letSettled(leaseEvery + slow)
@@ -45,5 +47,11 @@ func TestOnCall(t *testing.T) {
 			t.Error(err)
 		}
 		check("close", coord.Call{Op: coord.CallRelease})
+		want := []coord.CallOp{
+			coord.CallAcquire, coord.CallAcquire, coord.CallRenew, coord.CallRelease,
+		}
+		if !slices.Equal(added, want) {
+			t.Errorf("a function that was added after the start was told %v, want %v", added, want)
+		}
 	})
 }

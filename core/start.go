@@ -99,7 +99,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 			Limit:        s.rule.limit,
 			CatchUp:      s.rule.catchUp,
 			StartTimeout: s.StartTimeout,
-			OnCall:       s.OnCall,
+			OnCall:       g.calls.report,
 		})
 	}
 	return g, s, nil

@@ -1,13 +1,14 @@
 package metrics
 
 import (
-	"maps"
-	"slices"
+	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -29,8 +30,8 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 // The descriptions of all metrics. They never change.
 var (
 	descInfo = describe("unalike_generator_info",
-		"1 for each generator, with what it works with.", "generator", "namespace", "layout",
-		"coordinator")
+		"1 for each generator, with its layout and the place of its namespace.", "generator", "layout",
+		"place")
 	descReady = describe("unalike_ready", "1 if the generator can issue an ID now, 0 if not.",
 		"generator")
 	descWorkerID = describe("unalike_worker_id",
@@ -82,7 +83,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+func (m *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range all {
 		ch <- d
 	}
@@ -90,49 +91,53 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector. It reads the health of everything that is shown, and
-// forgets what was closed.
-func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+// forgets closed generators.
+func (m *collector) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, e := range m.generators {
-		if e.g == nil {
-			e.calls.Collect(ch)
-			continue
-		}
-		h := e.g.Health()
-		if h.Closed {
-			delete(m.generators, name)
-			continue
-		}
-		e.calls.Collect(ch)
-		e.collect(ch, name, h)
-	}
-	if m.store != nil {
-		err := m.store()
+	sets, store := m.sets, m.store
+	m.mu.Unlock()
+	if store != nil {
+		err := store()
 		gauge(ch, descStoreReady, oneIf(err == nil))
 		if err != nil {
 			gauge(ch, descStoreFailing, 1, storeReason(err))
 		}
 	}
-	shown := map[string]bool{} // a tag of two sets would spoil the whole scrape
-	for tag, s := range m.sequences {
-		if h := s.Health(); isClosed(h) {
-			delete(m.sequences, tag)
-		} else {
-			shown[tag] = true
-			m.collectSequence(ch, h)
-		}
-	}
-	for _, set := range m.sets {
-		for _, h := range set.Health() {
-			if !shown[h.Tag] {
-				shown[h.Tag] = true
-				m.collectSequence(ch, h)
+	shown := map[string]segment.Health{} // a tag of two sets would spoil the whole scrape
+	for _, set := range sets {
+		for _, h := range set() {
+			if _, twice := shown[h.Tag]; !twice && !errors.Is(h.Err, segment.ErrClosed) {
+				shown[h.Tag] = h
 			}
 		}
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collectTags(ch, shown)
+	for name, e := range m.generators {
+		h := e.g.Health()
+		if h.Closed {
+			delete(m.generators, name)
+			delete(m.workerIDs, name)
+			continue
+		}
+		e.calls.Collect(ch)
+		e.collect(ch, name, h)
+	}
+	for name, byState := range m.workerIDs {
+		for state, n := range byState {
+			gauge(ch, descWorkerIDs, float64(n), name, state)
+		}
+	}
+}
+
+// collectTags shows tags, and forgets the refills of those that are not shown any more.
+func (m *collector) collectTags(ch chan<- prometheus.Metric, shown map[string]segment.Health) {
+	for _, h := range shown {
+		m.collectTag(ch, h)
+	}
 	for tag := range m.refills {
-		if !shown[tag] {
+		if _, ok := shown[tag]; !ok {
 			delete(m.refills, tag)
 			m.took.DeleteLabelValues(tag)
 		}
@@ -151,7 +156,8 @@ func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels .
 // collect shows one generator.
 func (e *generator) collect(ch chan<- prometheus.Metric, name string, h core.Health) {
 	l := e.g.Layout()
-	gauge(ch, descInfo, 1, name, e.info.Namespace, l.String(), e.info.Coordinator)
+	place := coord.Describe(e.g.Coordinator()).Place
+	gauge(ch, descInfo, 1, name, l.String(), strings.ToValidUTF8(place, "?"))
 	gauge(ch, descReady, oneIf(h.Healthy), name)
 	counter(ch, descIssued, h.Issued, name)
 	counter(ch, descRollbacks, h.Rollbacks, name)
@@ -175,9 +181,6 @@ func (e *generator) collect(ch chan<- prometheus.Metric, name string, h core.Hea
 			gauge(ch, descRenewal, seconds(w.LastRenewal), name, stripe)
 		}
 	}
-	for _, state := range slices.Sorted(maps.Keys(e.slots)) {
-		gauge(ch, descWorkerIDs, float64(e.slots[state]), name, state)
-	}
 }
 
 // errorsByKind returns the counts by their label.
@@ -194,9 +197,9 @@ func errorsByKind(c core.ErrorCounts) map[string]uint64 {
 	}
 }
 
-// collectSequence shows one tag. A scrape sees the last refill alone; there is seldom more than one
+// collectTag shows one tag. A scrape sees the last refill alone; there is seldom more than one
 // between two scrapes.
-func (m *Metrics) collectSequence(ch chan<- prometheus.Metric, h segment.Health) {
+func (m *collector) collectTag(ch chan<- prometheus.Metric, h segment.Health) {
 	gauge(ch, descSegReady, oneIf(h.Healthy), h.Tag)
 	counter(ch, descSegIssued, h.Issued, h.Tag)
 	gauge(ch, descSegLeft, float64(h.Left), h.Tag)

@@ -15,19 +15,14 @@ import (
 func Example() {
 	ctx := context.Background()
 	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry, metrics.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	c := coordtest.NewFake(coordtest.FakeConfig{}).Client() // in a program: coord.Open
-	g, err := core.New(ctx, c, core.Config{OnCall: m.OnCall("orders")})
+	g, err := core.New(ctx, c, core.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer g.Close(ctx)
-	if err := m.Generator("orders", g, metrics.Info{Coordinator: "fake"}); err != nil {
+	if err := metrics.Register(registry, "orders", g); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,15 +24,11 @@ import (
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-// newMetrics returns metrics, and a function that scrapes them.
-func newMetrics(t *testing.T) (*metrics.Metrics, func() string) {
+// newRegistry returns a registry, and a function that scrapes it.
+func newRegistry(t *testing.T) (*prometheus.Registry, func() string) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	m, err := metrics.New(reg, metrics.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, func() string {
+	return reg, func() string {
 		t.Helper()
 		w := httptest.NewRecorder()
 		promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w,
@@ -57,21 +54,23 @@ func expect(t *testing.T, text string, lines ...string) {
 }
 
 func TestGenerator(t *testing.T) {
-	m, scrape := newMetrics(t)
+	reg, scrape := newRegistry(t)
 	g := coretest.NewWith(t, core.Config{Stripes: 2})
-	info := metrics.Info{Namespace: "shop", Coordinator: "etcd"}
-	if err := m.Generator("orders", g, info); err != nil {
+	if err := metrics.Register(reg, "orders", g); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := g.Fill(t.Context(), make([]core.ID, 7)); n != 7 || err != nil {
 		t.Fatal(n, err)
 	}
-	m.WorkerIDs("orders", map[string]int{"held": 3, "free": 1021})
-	m.WorkerIDs("unknown", map[string]int{"held": 3})
+	server, err := metrics.RegisterServer(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.WorkerIDs("orders", map[string]int{"held": 3, "free": 1021})
 	expires := float64(core.DefaultLayout().Expires().UnixMilli()) / 1000
 	expect(t, scrape(),
-		`unalike_generator_info{coordinator="etcd",generator="orders",layout="`+
-			core.DefaultLayout().String()+`",namespace="shop"} 1`,
+		`unalike_generator_info{generator="orders",layout="`+core.DefaultLayout().String()+
+			`",place=""} 1`,
 		`unalike_ready{generator="orders"} 1`,
 		fmt.Sprintf(`unalike_worker_id{generator="orders",stripe="0"} %d`,
 			g.Health().Workers[0].WorkerID),
@@ -90,7 +89,7 @@ func TestGenerator(t *testing.T) {
 
 // TestErrors: each call that failed is counted, those that their context ended too.
 func TestErrors(t *testing.T) {
-	m, scrape := newMetrics(t)
+	reg, scrape := newRegistry(t)
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	f.Outage(true)
 	g, err := core.Start(f.Client(), core.Config{})
@@ -100,7 +99,7 @@ func TestErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	defer func() { _ = g.Close(ended) }()
-	if err := m.Generator("orders", g, metrics.Info{}); err != nil {
+	if err := metrics.Register(reg, "orders", g); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -126,17 +125,17 @@ func TestErrors(t *testing.T) {
 
 // TestClosed: nothing is shown of a generator that was closed, and its name is free.
 func TestClosed(t *testing.T) {
-	m, scrape := newMetrics(t)
+	reg, scrape := newRegistry(t)
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	for range 2 {
-		g, err := core.New(t.Context(), f.Client(), core.Config{OnCall: m.OnCall("orders")})
+		g, err := core.New(t.Context(), f.Client(), core.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Generator("orders", g, metrics.Info{}); err != nil {
+		if err := metrics.Register(reg, "orders", g); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Generator("orders", g, metrics.Info{}); !errors.Is(err, metrics.ErrTwice) {
+		if err := metrics.Register(reg, "orders", g); !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("the name in use: %v", err)
 		}
 		expect(t, scrape(),
@@ -150,37 +149,59 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCalls: what came of a call is one of a few words, and a name that got no generator can be
-// forgotten.
-func TestCalls(t *testing.T) {
-	m, scrape := newMetrics(t)
-	told := m.OnCall("orders")
-	for _, err := range []error{
-		nil, nil, context.DeadlineExceeded, context.Canceled,
-		coord.ErrLeaseLost, coord.ErrNoWorkerID, coord.ErrQuarantined, errors.New("password=secret"),
-	} {
-		told(coord.Call{Op: coord.CallRenew, WorkerID: 7, Took: 20 * time.Millisecond, Err: err})
-	}
-	text := scrape()
-	const series = `unalike_coordinator_call_duration_seconds`
-	for _, line := range []string{
-		`_bucket{%sok",le="0.01"} 0`, `_bucket{%sok",le="0.025"} 2`, `_count{%stimeout"} 1`,
-		`_count{%scanceled"} 1`, `_count{%slost"} 1`, `_count{%sno_worker_id"} 1`,
-		`_count{%squarantined"} 1`, `_count{%serror"} 1`,
-	} {
-		expect(t, text, series+fmt.Sprintf(line, `generator="orders",op="renew",result="`))
-	}
-	if strings.Contains(text, "secret") {
-		t.Error("an error's text is a label")
-	}
-	m.Forget("orders")
-	if text := scrape(); text != "" {
-		t.Errorf("forgotten, and there is\n%s", text)
+// failing is a coordinator whose renewals fail with one error after the other.
+type failing struct {
+	coord.Coordinator
+	errs chan error
+}
+
+func (f failing) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	select {
+	case err := <-f.errs:
+		return coord.Grant{}, err
+	default:
+		return f.Coordinator.Renew(ctx, g, until)
 	}
 }
 
+// TestRegister_Calls: calls to the coordinator are counted, with one of a few words as the result,
+// and those of the start as well.
+func TestRegister_Calls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, scrape := newRegistry(t)
+		errs := make(chan error, 10)
+		for _, err := range []error{
+			context.DeadlineExceeded, context.Canceled, coord.ErrNoWorkerID,
+			errors.New("password=secret"),
+		} {
+			errs <- err
+		}
+		c := failing{coordtest.NewFake(coordtest.FakeConfig{}).Client(), errs}
+		g, err := core.New(t.Context(), c, core.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(context.Background()) }()
+		if err := metrics.Register(reg, "orders", g); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // renewals
+		text := scrape()
+		for _, line := range []string{
+			`op="acquire",result="ok"} 1`, `op="renew",result="timeout"} 1`,
+			`op="renew",result="canceled"} 1`, `op="renew",result="no_worker_id"} 1`,
+			`op="renew",result="error"} 1`,
+		} {
+			expect(t, text, `unalike_coordinator_call_duration_seconds_count{generator="orders",`+line)
+		}
+		if strings.Contains(text, "secret") {
+			t.Error("an error's text is a label")
+		}
+	})
+}
+
 func TestSegments(t *testing.T) {
-	m, scrape := newMetrics(t)
+	reg, scrape := newRegistry(t)
 	store := segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 10, Most: 999},
 		segment.Tag{Name: "c", Next: 1, Step: 10})
 	set, err := segment.NewSet(t.Context(), store, segment.Config{})
@@ -192,14 +213,10 @@ func TestSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{m.Set(set), m.Sequence(one)} {
-		if err != nil {
+	ofOne := func() []segment.Health { return []segment.Health{one.Health()} }
+	for _, health := range []func() []segment.Health{ofOne, set.Health, set.Health} {
+		if err := metrics.RegisterSegments(reg, health); err != nil {
 			t.Fatal(err)
-		}
-	}
-	for _, err := range []error{m.Set(set), m.Sequence(one)} {
-		if !errors.Is(err, metrics.ErrTwice) {
-			t.Errorf("shown twice: %v", err)
 		}
 	}
 	for range 3 {
@@ -215,7 +232,7 @@ func TestSegments(t *testing.T) {
 		`unalike_segment_issued_total{tag="a/b"} 3`,
 		`unalike_segment_most{tag="a/b"} 999`, `unalike_segment_unused{tag="a/b"} 996`,
 		`unalike_segment_refills_total{result="error",tag="a/b"} 0`,
-		`unalike_segment_issued_total{tag="c"} 1`, // the tag's own sequence comes before the set's
+		`unalike_segment_issued_total{tag="c"} 1`, // that of the sequence, which came before the set
 	)
 	value := func(text, name string) string {
 		return regexp.MustCompile(`unalike_segment_refill` + name + `tag="a/b"} \d+`).FindString(text)
@@ -237,29 +254,18 @@ func TestSegments(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m, err := metrics.New(reg, metrics.Options{Buckets: []float64{1, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	g := coretest.New(t)
-	_, noRegisterer := metrics.New(nil, metrics.Options{})
-	_, falling := metrics.New(prometheus.NewRegistry(), metrics.Options{Buckets: []float64{2, 1}})
+	_, noRegisterer := metrics.RegisterServer(nil)
 	for what, err := range map[string]error{
-		"empty name":      m.Generator("", g, metrics.Info{}),
-		"long name":       m.Generator(strings.Repeat("x", 129), g, metrics.Info{}),
-		"name not UTF-8":  m.Generator("\xff", g, metrics.Info{}),
-		"namespace":       m.Generator("a", g, metrics.Info{Namespace: "\xff"}),
-		"no generator":    m.Generator("a", nil, metrics.Info{}),
-		"no sequence":     m.Sequence(nil),
-		"no set":          m.Set(nil),
-		"no registerer":   noRegisterer,
-		"falling buckets": falling,
+		"empty name":     metrics.Register(reg, "", g),
+		"long name":      metrics.Register(reg, strings.Repeat("x", 129), g),
+		"name not UTF-8": metrics.Register(reg, "\xff", g),
+		"no generator":   metrics.Register(reg, "a", nil),
+		"no set":         metrics.RegisterSegments(reg, nil),
+		"no registerer":  errors.Join(noRegisterer, metrics.Register(nil, "a", g)),
 	} {
 		if !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-	if _, err := metrics.New(reg, metrics.Options{}); err == nil {
-		t.Error("metrics are registered twice")
 	}
 }

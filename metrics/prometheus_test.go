@@ -140,12 +140,7 @@ func (m *marked) Outage(g coord.Grant) (o coord.Outage, ok bool) {
 func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	m, err := metrics.New(reg, metrics.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := core.Config{
-		OnCall: m.OnCall("orders"),
 		Lease: coord.LeaseConfig{
 			TTL: 3 * time.Second, Horizon: 6 * time.Second,
 			RenewEvery: 500 * time.Millisecond,
@@ -164,24 +159,24 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	}
 	t.Cleanup(func() { _ = set.Close(context.Background()) })
 	for _, err := range []error{
-		m.Generator("orders", g, metrics.Info{Coordinator: "fake"}),
-		m.Set(set),
+		metrics.Register(reg, "orders", g),
+		metrics.RegisterSegments(reg, set.Health),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.Store(set.Check)
-	service, err := metrics.NewService(reg)
+	service, err := metrics.RegisterServer(reg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	service.Store(set.Check)
 	service.Request("/v1/generators/{generator}/ids", "GET", 200, time.Millisecond)
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "unalike_connections",
 		Help: "As the command shows it.",
 	}, func() float64 { return 1 }))
-	m.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
+	service.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
 	if _, err := set.Next(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // Errors of this package and of its stores, which wrap them together with the client's own
@@ -32,9 +34,18 @@ var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("segment: closed")
 	// ErrInvalidConfig says that a configuration, a URL, a tag or an argument is wrong and that
-	// trying again cannot help.
-	ErrInvalidConfig = errors.New("segment: invalid")
+	// trying again cannot help. It wraps [coord.ErrInvalid].
+	ErrInvalidConfig error = invalidConfig{}
 )
+
+// invalidConfig is [ErrInvalidConfig].
+type invalidConfig struct{}
+
+// Error implements the interface error.
+func (invalidConfig) Error() string { return "segment: invalid" }
+
+// Unwrap returns [coord.ErrInvalid].
+func (invalidConfig) Unwrap() error { return coord.ErrInvalid }
 
 // WentBackError is an [ErrWentBack] with both numbers.
 type WentBackError struct {

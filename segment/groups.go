@@ -53,22 +53,6 @@ func GroupOf(name string) (tag string, over time.Time, ok bool) {
 	return "", time.Time{}, false
 }
 
-// IsPast reports whether a name is that of a group of a tag, and the group was over before a day.
-func IsPast(name, tag string, before time.Time) bool {
-	of, over, ok := GroupOf(name)
-	return ok && of == tag && !over.After(before)
-}
-
-// CheckPruned returns an error that wraps [ErrPruned] if a name is that of a group that was over
-// before a day. The store has recorded that the groups of the tag before that day were removed.
-func CheckPruned(name string, before time.Time) error {
-	if tag, _, _ := GroupOf(name); IsPast(name, tag, before) {
-		return fmt.Errorf("%w: %q: the groups of its tag before %s were removed", ErrPruned, name,
-			before.Format(time.DateOnly))
-	}
-	return nil
-}
-
 const (
 	// mostApart is how far the clock may differ from that of the store when a group is opened.
 	mostApart = 24 * time.Hour
@@ -199,6 +183,27 @@ func (g *Groups) Room(most int64) int64 {
 		return most
 	}
 	return max(0, most-p.last())
+}
+
+// FillText fills dst with new numbers of the group that the clock is in, written in a format. It
+// waits until ctx ends, and returns how many it wrote. The error for fewer than len(dst) is one of
+// [Groups.Next] and [Format.Text]. If the format has no room for all of them, FillText takes no
+// number and returns [ErrExhausted].
+func (g *Groups) FillText(ctx context.Context, f Format, dst []string) (int, error) {
+	if room := g.Room(f.Most()); room < int64(len(dst)) { //mutant:format-room
+		return 0, fmt.Errorf("%w: tag %q: format %q has room for %d more numbers, and %d are asked for; "+
+			"write them with more digits", ErrExhausted, g.tag, f, room, len(dst))
+	}
+	for i := range dst {
+		day, n, err := g.Next(ctx)
+		if err == nil {
+			dst[i], err = f.Text(day, n)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(dst), nil
 }
 
 // Next returns the next number of the group that the clock is in, and the first day of that group,

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"context"
-	"math"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -116,45 +115,6 @@ func CheckTag(tag string) error {
 		if !unicode.IsPrint(r) {
 			return invalid("tag %q contains the unprintable character %U; %s", tag, r, allowed)
 		}
-	}
-	return nil
-}
-
-// CheckStep returns an error that wraps [ErrInvalidConfig] unless step is from least to [MaxStep].
-func CheckStep(step, least int64) error {
-	if step < least || step > MaxStep {
-		return invalid("step is %d; a whole number from %d to %d is allowed", step, least, int64(MaxStep))
-	}
-	return nil
-}
-
-// CheckNext returns an error that wraps [ErrDamaged] unless the next number of a tag, as a
-// store has it at a place, is from 0 to most.
-func CheckNext(tag, where string, next, most int64) error {
-	if next < 0 || next > most {
-		return damaged("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; "+
-			"raise the tag above every number in use with Advance, or with 'unalike segments advance'",
-			tag, where, next, most)
-	}
-	return nil
-}
-
-// CheckStored returns an error that wraps [ErrDamaged] unless the step of a tag, as a store
-// has it at a place, is from 1 to [MaxStep].
-func CheckStored(tag, where string, step int64) error {
-	if step < 1 || step > MaxStep {
-		return damaged("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step,
-			int64(MaxStep))
-	}
-	return nil
-}
-
-// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has
-// numbers that a store may hand out. The largest number of all is never handed out, because the
-// next one has to be stored.
-func CheckUnused(r Range) error {
-	if r.First < 0 || r.First > r.Last || r.Last == math.MaxInt64 {
-		return invalid("the range from %d to %d cannot have been handed out", r.First, r.Last)
 	}
 	return nil
 }

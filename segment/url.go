@@ -39,12 +39,3 @@ func ParseSafety(u *driver.URL) (durable bool, skip int64, err error) {
 	}
 	return durable, skip, nil
 }
-
-// CheckSkip returns an error that wraps [ErrInvalidConfig] unless a store can add skip to every tag
-// when the server has changed; 0: it adds nothing.
-func CheckSkip(skip int64) error {
-	if skip < 0 || skip > MaxStep {
-		return invalid("Skip is %d; 0 or a number up to %d is allowed", skip, int64(MaxStep))
-	}
-	return nil
-}

@@ -7,13 +7,20 @@ import (
 	"time"
 )
 
-// Meter counts the requests of a server. Its methods must not block. metrics.Service is one.
+// Meter shows a server to whoever watches it. Its methods must not block. It is the result of
+// metrics.RegisterServer.
 type Meter interface {
 	// Request counts a request that was answered. The handler is the pattern of its route.
 	Request(handler, method string, status int, took time.Duration)
 	// Refused counts a request or a connection that was refused for a reason, which is one of a few
 	// words.
 	Refused(reason string)
+	// WorkerIDs shows how many worker IDs of a generator's namespace are in each state.
+	WorkerIDs(generator string, byState map[string]int)
+	// Gauge shows a figure that rises and falls, with what it is. New calls it.
+	Gauge(name, help string, value func() float64) error
+	// Store shows whether the tags have numbers, and if not why. New calls it if there are tags.
+	Store(check func() error)
 }
 
 // AccessLog says which requests are logged.

@@ -96,7 +96,7 @@ func TestBoundedWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = g.Close(context.Background()) }()
-		s, err := server.New(server.Config{Generators: map[string]server.Generator{"slow": g}})
+		s, err := server.New(server.Config{Generators: map[string]*core.Generator{"slow": g}})
 		if err != nil {
 			t.Fatal(err)
 		}

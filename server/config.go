@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -39,24 +37,8 @@ const (
 	maxBody = 64 << 10
 )
 
-// ErrInvalidConfig says that a [Config] is wrong.
-var ErrInvalidConfig = errors.New("server: invalid configuration")
-
 // names are what generators can be called.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-
-// Generator is what is served: a [core.Generator].
-type Generator interface {
-	Next() (core.ID, error)
-	Fill(ctx context.Context, dst []core.ID) (n int, err error)
-	Check() error
-	Health() core.Health
-	Layout() core.Layout
-	// Coordinator returns the generator's. If it is a [coord.Admin] it is asked for the nonce of the
-	// namespace, which comes with IDs over RPC: clients that are given several servers refuse those
-	// whose layouts or nonces differ. Else they compare the layouts alone.
-	Coordinator() coord.Coordinator
-}
 
 // Numbers are those of the tags of a store: a [segment.Set], or a config.Segments.
 type Numbers interface {
@@ -64,6 +46,7 @@ type Numbers interface {
 	Stored(ctx context.Context) ([]segment.Tag, error)
 	Health() []segment.Health
 	Check() error
+	Close(ctx context.Context) error
 }
 
 // Leaf says how the routes of Meituan's Leaf are served.
@@ -79,12 +62,16 @@ type Leaf struct {
 // Config says what a [Server] serves. The zero Config serves nothing but health.
 type Config struct {
 	// Generators are served by their names, which are 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.
-	Generators map[string]Generator
+	Generators map[string]*core.Generator
+	// Numbers opens the tags that are served. [Server.Run] calls it, again a second after an error,
+	// and closes what it returns at the end. Nil: there are no tags.
+	Numbers func(ctx context.Context) (Numbers, error)
 	// Namespaces are names of the generators' namespaces, without a password, to be shown.
 	Namespaces map[string]string
-	// Tokens are what callers show. Nil: everybody may do everything, so that whoever mounts the
+	// Tokens are files with what callers show. [Server.Run] reads them again every 2 s; until a file
+	// can be read its token is refused. None: everybody may do everything, so that whoever mounts the
 	// handler must keep strangers out.
-	Tokens *Tokens
+	Tokens []TokenFile
 	// Hosts are names that a Host header may have, on whichever address, beside localhost on a
 	// loopback one and the address itself. Empty: every name, and none on a loopback address.
 	Hosts []string
@@ -119,7 +106,7 @@ type Config struct {
 }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrInvalidConfig, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", coord.ErrInvalid, fmt.Errorf(format, args...))
 }
 
 // resolve fills in the defaults and checks everything.
@@ -147,14 +134,11 @@ func (c Config) resolve() (Config, error) {
 		return c, invalid("MaxWait is %v; 0, which is %v, to 1h is allowed", c.MaxWait, DefaultMaxWait)
 	}
 	for name, g := range c.Generators {
-		if err := CheckName(name); err != nil {
-			return c, err
-		}
-		if drivers.IsNil(g) {
+		if g == nil {
 			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error",
 				name)
 		}
-		if err := c.Leaf.Check(name, g.Layout()); err != nil {
+		if err := c.CheckGenerator(name, g.Layout()); err != nil {
 			return c, err
 		}
 	}
@@ -162,22 +146,17 @@ func (c Config) resolve() (Config, error) {
 	return c, nil
 }
 
-// Check returns an error that wraps [ErrInvalidConfig] if a generator of that name and layout
-// cannot be served beside the routes of Leaf.
-func (l Leaf) Check(name string, layout core.Layout) error {
-	if name == DefaultName && l.Enabled && !isTwitter(layout) {
-		return invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's "+
-			"layout and epoch, and others would be smaller than those "+
-			"and repeat them later: give it the layout twitter, or another name", name, layout)
-	}
-	return nil
-}
-
-// CheckName returns an error that wraps [ErrInvalidConfig] unless name can be that of a generator.
-func CheckName(name string) error {
+// CheckGenerator returns an error that wraps [coord.ErrInvalid] if New refuses a generator of that
+// name and layout.
+func (c Config) CheckGenerator(name string, l core.Layout) error {
 	if !names.MatchString(name) {
 		return invalid("the generator's name %.80q is not 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', "+
 			"beginning with a letter or a digit", name)
+	}
+	if name == DefaultName && c.Leaf.Enabled && !isTwitter(l) {
+		return invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's "+
+			"layout and epoch, and others would be smaller than those "+
+			"and repeat them later: give it the layout twitter, or another name", name, l)
 	}
 	return nil
 }

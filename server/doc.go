@@ -9,15 +9,16 @@
 //	if err != nil {
 //		return err
 //	}
-//	s, err := server.New(server.Config{Generators: map[string]server.Generator{"orders": ids}})
+//	s, err := server.New(server.Config{Generators: map[string]*core.Generator{"orders": ids}})
 //	if err != nil {
 //		return err
 //	}
+//	go s.Run(ctx)
 //	err = http.ListenAndServe("127.0.0.1:8080", s)
 //
-// [New] returns an http.Handler, so that a program can mount it; the command 'unalike serve' adds
-// listeners, TLS and signals.
+// [New] returns an http.Handler, so that a program can mount it, and [Server.Run] does the periodic
+// work; the command 'unalike serve' adds listeners, TLS and signals.
 //
-// The server owns no generator: whoever made it closes it, after the HTTP server has stopped.
+// The server owns no generator: the program closes it, after the HTTP server has stopped.
 // docs/service.md has the routes.
 package server

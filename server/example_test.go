@@ -20,7 +20,7 @@ func ExampleNew() {
 		return
 	}
 	defer g.Close(ctx)
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"orders": g}})
+	s, err := server.New(server.Config{Generators: map[string]*core.Generator{"orders": g}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -57,15 +57,11 @@ type workerList struct {
 	at    time.Time
 }
 
-// WorkerIDs shows on the page who holds which worker ID of a generator's namespace, and how many of
-// all are free. An unknown name is ignored. 'unalike serve' calls it once a minute.
-func (s *Server) WorkerIDs(name string, slots []coord.Slot, free, of int) {
-	if g, err := s.named(name); err == nil {
-		slots = slices.Clone(slots)
-		slices.SortStableFunc(slots, func(a, b coord.Slot) int { return cmp.Compare(rank(a), rank(b)) })
-		//nolint:forbidigo // the page has the machine's time
-		g.workers.Store(&workerList{slots, free, of, time.Now()})
-	}
+// newWorkerList returns a list that begins with the worker IDs that are held.
+func newWorkerList(slots []coord.Slot, free, of int, at time.Time) *workerList {
+	slots = slices.Clone(slots)
+	slices.SortStableFunc(slots, func(a, b coord.Slot) int { return cmp.Compare(rank(a), rank(b)) })
+	return &workerList{slots, free, of, at}
 }
 
 // rank puts worker IDs that are held first.
@@ -82,10 +78,10 @@ func (s *Server) facts() *facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
 	f := &facts{
 		now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.store.Load() != nil,
-		store: s.CheckStore(), inFlight: s.InFlight(),
+		store: s.checkStore(), inFlight: s.inFlight.Load(),
 	}
-	if s.cfg.Tokens != nil {
-		f.tokens = s.cfg.Tokens.current.Load().err
+	if s.tokens != nil {
+		f.tokens = s.tokens.current.Load().err
 	}
 	counts := map[string]uint64{}
 	for _, g := range s.all {
@@ -108,10 +104,6 @@ func (s *Server) facts() *facts {
 	f.wasReady, f.past = s.samples.add(sample{now, counts}, s.Ready() == nil)
 	return f
 }
-
-// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second;
-// without it they are measured between requests for the page.
-func (s *Server) Sample() { s.facts() }
 
 // errorsOf returns how many calls of a generator failed, but for those that gave up themselves.
 func errorsOf(c core.ErrorCounts) uint64 {

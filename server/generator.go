@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
@@ -16,7 +17,7 @@ const inspectTime = 5 * time.Second
 
 // generator is one that is served, with what is known of its namespace.
 type generator struct {
-	Generator
+	source
 	name      string
 	namespace string // empty: not known
 	layout    string
@@ -27,14 +28,32 @@ type generator struct {
 	workers   atomic.Pointer[workerList]     // nil: not known
 }
 
-// inspector is the part of [coord.Admin] that tells the nonce.
+// source is the part of a [core.Generator] that is used.
+type source interface {
+	Next() (core.ID, error)
+	Fill(ctx context.Context, dst []core.ID) (n int, err error)
+	Check() error
+	Ready(ctx context.Context) error
+	Health() core.Health
+	Layout() core.Layout
+	WorkerIDs() coord.Range
+	Coordinator() coord.Coordinator
+}
+
+// inspector is the part of [coord.Admin] that returns the nonce of a namespace. It comes with IDs
+// over RPC: clients that are given several servers refuse those whose layouts or nonces differ.
 type inspector interface {
 	Inspect(ctx context.Context) (coord.Namespace, error)
 }
 
+// lister is the part of [coord.Admin] that returns who holds which worker ID.
+type lister interface {
+	List(ctx context.Context) ([]coord.Slot, error)
+}
+
 func newGenerator(name string, cfg *Config) *generator {
 	g := &generator{
-		Generator: cfg.Generators[name], name: name, namespace: cfg.Namespaces[name],
+		source: cfg.Generators[name], name: name, namespace: cfg.Namespaces[name],
 		asking: make(chan struct{}, 1),
 	}
 	g.layout = g.Layout().String()
@@ -83,20 +102,4 @@ func (g *generator) ask(ctx context.Context, again bool) error {
 	}
 	g.known.Store(&n.Nonce)
 	return nil
-}
-
-// ReadNamespaces asks the coordinators for the nonces of their namespaces, which come with IDs over
-// RPC: a namespace that was lost and is made again has another one. Without it they are asked once.
-// Call it about once a minute. It blocks until all have answered or ctx ends.
-func (s *Server) ReadNamespaces(ctx context.Context) error {
-	var errs []error
-	for _, g := range s.all {
-		if g.inspector == nil {
-			continue
-		}
-		if err := g.ask(ctx, true); err != nil {
-			errs = append(errs, fmt.Errorf("generator %s: %w", g.name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

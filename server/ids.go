@@ -120,7 +120,7 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 // takeIDs returns the new IDs that a request wants, all or none, in its buffer. It waits for a
 // second, for what the count takes at the layout's ceiling, and for as long as is asked for; but no
 // longer than any request, however long a tick is.
-func (s *Server) takeIDs(ctx context.Context, r *request, g Generator, w want) ([]core.ID, error) {
+func (s *Server) takeIDs(ctx context.Context, r *request, g source, w want) ([]core.ID, error) {
 	if err := s.admitCount(r, w.count); err != nil {
 		return nil, err
 	}

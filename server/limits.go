@@ -106,10 +106,10 @@ func (s *Server) serve(mux http.Handler, w http.ResponseWriter, hr *http.Request
 // recognize finds out who the caller of a request is.
 func (s *Server) recognize(r *request) (rank admission.Rank) {
 	known := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
-	if s.cfg.Tokens == nil {
+	if s.tokens == nil {
 		r.caller.may = Generate | Operate
 	} else {
-		r.caller = s.cfg.Tokens.callerOf(r.Request)
+		r.caller = s.tokens.callerOf(r.Request)
 		known = known || r.caller.may != anyone
 	}
 	if known {

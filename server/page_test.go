@@ -48,18 +48,18 @@ func TestPage(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	g := generator(t, f, core.DefaultLayout())
 	r := serve(t, func(c *server.Config) {
-		c.Generators = map[string]server.Generator{"orders": g}
+		c.Generators = map[string]*core.Generator{"orders": g}
 		c.Namespaces, c.Build = map[string]string{"orders": "etcd:/<i>"}, "v1.2.3 <b>"
 	})
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	r.WorkerIDs("orders", []coord.Slot{
+	r.ShowWorkerIDs("orders", []coord.Slot{
 		{WorkerID: 5, Holder: "gone:1"},
 		{
 			WorkerID: 7, State: coord.SlotHeld, Holder: "<script>alert(1)</script>", Identity: "\"'&",
 			Since: now, Renewed: now, Until: now,
 		},
 	}, 1022, 1024)
-	r.WorkerIDs("none", nil, 0, 0)
+	r.ShowWorkerIDs("none", nil, 0, 0)
 	for range 3 {
 		r.call("GET", orders+"?count=10")
 	}
@@ -209,7 +209,7 @@ func TestSampleWithoutTags(t *testing.T) {
 	r := serve(t, nil)
 	tag := segment.Tag{Name: "t", Next: 1, Step: 10}
 	all := &looked{Numbers: numbers(t, segmenttest.NewFake(tag), segment.Config{})}
-	r.Sequences(all)
+	r.SetNumbers(all)
 	r.Sample()
 	if all.times != 0 {
 		t.Errorf("a sample looked %d times", all.times)

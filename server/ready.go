@@ -21,7 +21,7 @@ func (s *Server) checks() []check {
 		all = append(all, check{"generator " + g.name, g.Check()})
 	}
 	if s.store.Load() != nil {
-		all = append(all, check{"store", s.CheckStore()})
+		all = append(all, check{"store", s.checkStore()})
 	}
 	return all
 }

@@ -173,7 +173,7 @@ func (s *Server) check(rt route, r *request) error {
 // authorize checks what the caller may do.
 func (s *Server) authorize(right Right, r *request) error {
 	switch {
-	case s.cfg.Tokens == nil || right == anyone:
+	case s.tokens == nil || right == anyone:
 		return nil
 	case r.caller.may == anyone:
 		return refusal("unauthorized", http.StatusUnauthorized,

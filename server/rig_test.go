@@ -49,9 +49,15 @@ type rig struct {
 }
 
 // generator returns a generator with a layout.
-func generator(t *testing.T, f *coordtest.Fake, l core.Layout) server.Generator {
+func generator(t *testing.T, f *coordtest.Fake, l core.Layout) *core.Generator {
 	t.Helper()
-	g, err := core.New(t.Context(), f.Client(), core.Config{Layout: l})
+	return generatorOn(t, f.Client(), l)
+}
+
+// generatorOn returns a generator with a coordinator.
+func generatorOn(t *testing.T, c coord.Coordinator, l core.Layout) *core.Generator {
+	t.Helper()
+	g, err := core.New(t.Context(), c, core.Config{Layout: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,21 +65,13 @@ func generator(t *testing.T, f *coordtest.Fake, l core.Layout) server.Generator 
 	return g
 }
 
-// inNamespace is a generator with another coordinator.
-type inNamespace struct {
-	server.Generator
-	c coord.Coordinator
-}
-
-func (g inNamespace) Coordinator() coord.Coordinator { return g.c }
-
 // serve returns a server with two generators, "orders" and one of Twitter's layout, and tags.
 func serve(t *testing.T, change func(*server.Config)) *rig {
 	t.Helper()
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	r := &rig{t: t, fake: f, log: new(strings.Builder)}
 	cfg := server.Config{
-		Generators: map[string]server.Generator{
+		Generators: map[string]*core.Generator{
 			"orders":  generator(t, f, core.DefaultLayout()),
 			"default": generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.TwitterLayout()),
 		},
@@ -88,7 +86,7 @@ func serve(t *testing.T, change func(*server.Config)) *rig {
 		t.Fatal(err)
 	}
 	tag := segment.Tag{Name: "a/b", Next: 1, Step: 100, Description: "<b>"}
-	r.Sequences(numbers(t, segmenttest.NewFake(tag), segment.Config{}))
+	r.SetNumbers(numbers(t, segmenttest.NewFake(tag), segment.Config{}))
 	r.http = httptest.NewServer(r.Server)
 	t.Cleanup(r.http.Close)
 	return r
@@ -182,12 +180,9 @@ func tokenFile(t *testing.T, token string) string {
 // withTokens gives the server two tokens.
 func withTokens(t *testing.T) func(*server.Config) {
 	t.Helper()
-	tokens, err := server.NewTokens([]server.TokenFile{
+	tokens := []server.TokenFile{
 		{Path: tokenFile(t, generates), May: server.Generate},
 		{Path: tokenFile(t, operates), May: server.Generate | server.Operate},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return func(c *server.Config) { c.Tokens = tokens }
 }

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -191,21 +190,14 @@ func TestOneLook(t *testing.T) {
 	}
 }
 
-// counting counts how often somebody asks whether a generator is ready, and how it is.
-type counting struct {
-	server.Generator
-	checks, looks atomic.Int64
-}
-
-func (c *counting) Check() error        { c.checks.Add(1); return c.Generator.Check() }
-func (c *counting) Health() core.Health { c.looks.Add(1); return c.Generator.Health() }
+// counting counts how often the server asks whether a generator is ready, and how it is.
+type counting struct{ checks, looks atomic.Int64 }
 
 // serveCounted counts the looks at a generator of the server.
 func serveCounted(t *testing.T) (*rig, *counting) {
 	t.Helper()
 	c := new(counting)
-	return serve(t, func(cfg *server.Config) {
-		c.Generator = cfg.Generators["orders"]
-		cfg.Generators["orders"] = c
-	}), c
+	r := serve(t, nil)
+	r.Counting("orders", func() { c.checks.Add(1) }, func() { c.looks.Add(1) })
+	return r, c
 }

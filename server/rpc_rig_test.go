@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
@@ -79,7 +80,7 @@ type namespace struct {
 }
 
 func newNamespace(nonce string) *namespace {
-	n := new(namespace)
+	n := &namespace{Coordinator: coordtest.NewFake(coordtest.FakeConfig{}).Client()}
 	n.now.Store(&coord.Namespace{Layout: "x", Nonce: nonce})
 	return n
 }

@@ -48,8 +48,7 @@ func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
 // TestRPCGenerate: every protocol has IDs, each of them once, in runs that end with their ticks.
 func TestRPCGenerate(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
-		g := generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow)
-		c.Generators["narrow"] = inNamespace{g, newNamespace("n1")}
+		c.Generators["narrow"] = generatorOn(t, newNamespace("n1"), narrow)
 	})
 	page := r.listen()
 	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "default": {}}
@@ -96,7 +95,7 @@ func TestRPCNumbers(t *testing.T) {
 		return do()
 	})
 	r := serve(t, nil)
-	r.Sequences(numbers(t, store, segment.Config{}))
+	r.SetNumbers(numbers(t, store, segment.Config{}))
 	c := r.service(r.listen().URL, "")
 	ends, last := 0, int64(0)
 	for _, count := range []uint32{0, 250, 250, 250, 250} {
@@ -128,7 +127,7 @@ func TestRPCNumbers(t *testing.T) {
 // TestRPCReading: Decode and Layout say what the pages say.
 func TestRPCReading(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
-		c.Generators["orders"] = inNamespace{c.Generators["orders"], newNamespace("n1")}
+		c.Generators["orders"] = generatorOn(t, newNamespace("n1"), core.DefaultLayout())
 	})
 	c, l := r.service(r.listen().URL, ""), core.DefaultLayout()
 	at := l.Epoch.Add(5 * time.Second)
@@ -273,7 +272,7 @@ func TestRPCNonce(t *testing.T) {
 	n.failed.Store(&away)
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		c.Generators["orders"] = inNamespace{c.Generators["orders"], n}
+		c.Generators["orders"] = generatorOn(t, n, core.DefaultLayout())
 	})
 	c := r.service(r.listen().URL, generates)
 	generate := func() (string, error) {
@@ -321,7 +320,7 @@ func TestRPCNonce(t *testing.T) {
 func TestRPCNonceHangs(t *testing.T) {
 	n := hanging{newNamespace("n1")}
 	r := serve(t, func(c *server.Config) {
-		c.Generators["orders"] = inNamespace{c.Generators["orders"], n}
+		c.Generators["orders"] = generatorOn(t, n, core.DefaultLayout())
 	})
 	read := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -119,7 +119,7 @@ func extend(control *http.ResponseController, d time.Duration) error {
 }
 
 // stateOf tells how a generator is.
-func stateOf(g Generator) *unalikev1.WatchResponse {
+func stateOf(g source) *unalikev1.WatchResponse {
 	h := g.Health()
 	state := &unalikev1.WatchResponse{
 		Ready: h.Healthy, Issued: h.Issued,

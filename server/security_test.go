@@ -15,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/unalike-id/unalike/coord"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/server"
 )
@@ -89,15 +90,13 @@ func TestRights(t *testing.T) {
 
 func TestTokenFiles(t *testing.T) {
 	path := tokenFile(t, generates)
-	tokens, err := server.NewTokens([]server.TokenFile{{Path: path, May: server.Generate}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := serve(t, func(c *server.Config) { c.Tokens = tokens })
+	r := serve(t, func(c *server.Config) {
+		c.Tokens = []server.TokenFile{{Path: path, May: server.Generate}}
+	})
 	with := func(token string) int {
 		return r.call("GET", "/v1/generators", "Authorization: Bearer "+token).StatusCode
 	}
-	if changed, err := tokens.Reload(); changed || err != nil {
+	if changed, err := r.ReloadTokens(); changed || err != nil {
 		t.Errorf("read again: %v, %v", changed, err)
 	}
 	write := func(text string) {
@@ -106,7 +105,7 @@ func TestTokenFiles(t *testing.T) {
 		}
 	}
 	write(operates)
-	if changed, err := tokens.Reload(); !changed || err != nil || with(generates) != 401 ||
+	if changed, err := r.ReloadTokens(); !changed || err != nil || with(generates) != 401 ||
 		with(operates) != 200 {
 		t.Errorf("changed: %v, %v; the old one %d, the new one %d", changed, err, with(generates),
 			with(operates))
@@ -117,7 +116,7 @@ func TestTokenFiles(t *testing.T) {
 		"not-ascii-not-ascii-\xff",
 	} {
 		write(bad)
-		if changed, err := tokens.Reload(); changed || err == nil ||
+		if changed, err := r.ReloadTokens(); changed || err == nil ||
 			!strings.Contains(err.Error(), path) ||
 			bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("%.20q: %v, %v", bad, changed, err)
@@ -126,12 +125,13 @@ func TestTokenFiles(t *testing.T) {
 			t.Errorf("%.20q: the old token is forgotten", bad)
 		}
 	}
-	for _, files := range [][]server.TokenFile{
-		nil, {{Path: path + "x", May: server.Generate}}, {{Path: tokenFile(t, generates)}},
-	} {
-		if _, err := server.NewTokens(files); err == nil {
-			t.Errorf("%v is accepted", files)
-		}
+	cfg := server.Config{Tokens: []server.TokenFile{{Path: path + "x", May: server.Generate}}}
+	if s, err := server.New(cfg); err != nil || !errors.Is(s.Reload(), coord.ErrInvalid) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+	cfg.Tokens = []server.TokenFile{{Path: tokenFile(t, generates)}}
+	if _, err := server.New(cfg); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("a file that gives no right: %v", err)
 	}
 }
 
@@ -262,14 +262,12 @@ func TestHostsEverywhere(t *testing.T) {
 // TestRate: the bearers of a token have as many IDs a second as it says, over HTTP and RPC
 // together, and hear when there are more.
 func TestRate(t *testing.T) {
-	tokens, err := server.NewTokens([]server.TokenFile{
-		{Path: tokenFile(t, generates), May: server.Generate, PerSecond: 10},
-		{Path: tokenFile(t, operates), May: server.Generate},
+	r := serve(t, func(c *server.Config) {
+		c.Tokens = []server.TokenFile{
+			{Path: tokenFile(t, generates), May: server.Generate, PerSecond: 10},
+			{Path: tokenFile(t, operates), May: server.Generate},
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := serve(t, func(c *server.Config) { c.Tokens = tokens })
 	const bearer = "Authorization: Bearer " + generates
 	got := r.call("GET", orders+"?count=11", bearer)
 	if got.StatusCode != 429 ||
@@ -284,7 +282,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("%s %v %s", got.Status, got.Header, got.body)
 	}
 	req := &unalikev1.GenerateRequest{Generator: "orders", Count: 10}
-	_, err = r.service(r.listen().URL, generates).Generate(t.Context(), req)
+	_, err := r.service(r.listen().URL, generates).Generate(t.Context(), req)
 	if connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("RPC: %v", err)
 	}
@@ -292,14 +290,14 @@ func TestRate(t *testing.T) {
 		"Authorization: Bearer "+operates); got.StatusCode != 200 {
 		t.Errorf("another token: %s", got.Status)
 	}
-	if changed, err := tokens.Reload(); changed || err != nil {
+	if changed, err := r.ReloadTokens(); changed || err != nil {
 		t.Errorf("%v, %v", changed, err)
 	}
 	if got := r.call("GET", orders+"?count=10", bearer); got.StatusCode != 429 {
 		t.Errorf("after the files were read again: %s", got.Status)
 	}
 	bad := []server.TokenFile{{Path: tokenFile(t, generates), May: server.Generate, PerSecond: -1}}
-	if _, err := server.NewTokens(bad); !errors.Is(err, server.ErrInvalidConfig) {
+	if _, err := server.New(server.Config{Tokens: bad}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("a rate of -1: %v", err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // number of a tag always comes from the store.
 const storeWait = segment.DefaultRefillTimeout
 
-// CheckStore returns nil if numbers of tags can be had or the server was given no store, and
+// checkStore returns nil if numbers of tags can be had or the server was given no store, and
 // otherwise why they cannot. It never waits.
-func (s *Server) CheckStore() error {
+func (s *Server) checkStore() error {
 	if s.store.Load() == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"fmt"
+	"errors"
 	"log/slog"
 	"maps"
 	"net"
@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
-
-	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Server is an http.Handler that hands out IDs. Make it with [New].
@@ -27,10 +25,12 @@ type Server struct {
 	admin *http.ServeMux
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
-	known      []string              // the names of the generators, in order
-	all        []*generator          // in the same order
-	store      atomic.Pointer[store] // nil: there will be none
-	stopping   chan struct{}         // closed by Drain
+	known      []string               // the names of the generators, in order
+	all        []*generator           // in the same order
+	store      atomic.Pointer[store]  // nil: there will be none
+	tokens     *tokens                // nil: callers show none
+	unread     atomic.Pointer[string] // why tokens could not be read the last time
+	stopping   chan struct{}          // closed by Drain
 	drain      sync.Once
 	watches    streams
 	checked    look[[]check]
@@ -50,7 +50,7 @@ type Server struct {
 
 var _ http.Handler = (*Server)(nil)
 
-// New returns a server. Errors wrap [ErrInvalidConfig].
+// New returns a server. Errors wrap [coord.ErrInvalid].
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -76,7 +76,47 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.patterns = slices.Sorted(maps.Keys(s.traffic))
+	if len(cfg.Tokens) > 0 {
+		if s.tokens, err = newTokens(cfg.Tokens); err != nil {
+			return nil, err
+		}
+		if _, err := s.tokens.reload(); err != nil {
+			reason := err.Error()
+			s.unread.Store(&reason)
+			s.log.Warn("tokens cannot be read; retrying", "error", err)
+		}
+	}
+	if cfg.Numbers != nil {
+		s.store.Store(&store{err: errNotOpen})
+	}
+	if err := s.measure(); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// measure has Config.Meter show the figures of the server.
+func (s *Server) measure() error {
+	m := s.cfg.Meter
+	if m == nil {
+		return nil
+	}
+	if s.cfg.Numbers != nil {
+		m.Store(s.checkStore)
+	}
+	if s.tokens != nil {
+		if err := m.Gauge("last_reload_timestamp_seconds",
+			"When the files of tokens were last read without an error.",
+			func() float64 { return float64(s.tokens.read.Load()) }); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		m.Gauge("http_requests_in_flight", "Requests that are being answered.",
+			func() float64 { return float64(s.inFlight.Load()) }),
+		m.Gauge("http_reply_bytes", "Memory of the large replies under way.",
+			func() float64 { return float64(s.replyBytes.Load()) }),
+	)
 }
 
 // trafficOf returns what counts the requests of a pattern.
@@ -87,38 +127,10 @@ func (s *Server) trafficOf(pattern string) *traffic {
 	return s.traffic[pattern]
 }
 
-// Sequences serves the tags of set from now on. Before it is called, requests for numbers are
-// answered with 404, and after [Server.StoreFails] with 503. A nil set is ignored.
-func (s *Server) Sequences(set Numbers) {
-	if !drivers.IsNil(set) {
-		s.store.Store(&store{Numbers: set})
-	}
-}
-
-// StoreFails reports that there will be tags, and why there are none yet; nil: the store has not
-// answered yet. Until [Server.Sequences] is called, the server is not ready. Afterwards StoreFails
-// does nothing.
-func (s *Server) StoreFails(err error) {
-	next := &store{err: errNotOpen}
-	if err != nil {
-		next.err = fmt.Errorf("%w: %w", errNotOpen, err)
-	}
-	old := s.store.Load()
-	for (old == nil || old.Numbers == nil) && !s.store.CompareAndSwap(old, next) {
-		old = s.store.Load()
-	}
-}
-
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
 // answers those that come all the same, with "Connection: close" so that callers leave connections
 // that they keep, and ends the streams of Watch and of the health check.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
-
-// InFlight returns how many requests are being answered.
-func (s *Server) InFlight() int64 { return s.inFlight.Load() }
-
-// ReplyBytes returns how many bytes of Config.MaxReplyBytes are in use.
-func (s *Server) ReplyBytes() int64 { return s.replyBytes.Load() }
 
 // draining reports whether Drain was called.
 func (s *Server) draining() bool {

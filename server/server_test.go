@@ -111,7 +111,7 @@ func TestTexts(t *testing.T) {
 		t.Errorf("without formats: %d %s", got.StatusCode, got.body)
 	}
 	tag := segment.Tag{Name: "t", Next: 1, Step: 1000}
-	r.Sequences(written{numbers(t, segmenttest.NewFake(tag), segment.Config{})})
+	r.SetNumbers(written{numbers(t, segmenttest.NewFake(tag), segment.Config{})})
 	for _, c := range []struct {
 		path   string
 		header []string
@@ -230,20 +230,22 @@ func TestNotReady(t *testing.T) {
 // TestNoStore: without a store there are no tags, and with one that has not answered they may come,
 // and the server is not ready.
 func TestNoStore(t *testing.T) {
-	s, err := server.New(server.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []struct{ list, ready int }{{404, 200}, {503, 503}} {
+	opens := func(context.Context) (server.Numbers, error) { return nil, errors.New("never called") }
+	for _, tt := range []struct {
+		cfg         server.Config
+		list, ready int
+	}{{server.Config{}, 404, 200}, {server.Config{Numbers: opens}, 503, 503}} {
+		s, err := server.New(tt.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for page, want := range map[string]int{
-			"/v1/sequences": want.list, "/readyz": want.ready,
-			"/healthz": 200,
+			"/v1/sequences": tt.list, "/readyz": tt.ready, "/healthz": 200,
 		} {
 			if got := direct(t, s, page); got != want {
 				t.Errorf("%s: %d, want %d", page, got, want)
 			}
 		}
-		s.StoreFails(nil)
 	}
 }
 
@@ -253,7 +255,7 @@ func TestStoreAway(t *testing.T) {
 	tag := segment.Tag{Name: "t", Next: 1, Step: 2}
 	store := segmenttest.NewFake(tag, segment.Tag{Name: "unused", Next: 1, Step: 2})
 	r := serve(t, nil)
-	r.Sequences(numbers(t, store, segment.Config{Logger: slog.New(slog.DiscardHandler), MaxStep: 2}))
+	r.SetNumbers(numbers(t, store, segment.Config{Logger: slog.New(slog.DiscardHandler), MaxStep: 2}))
 	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
 	check := func(status int, state grpc_health_v1.HealthCheckResponse_ServingStatus) (why string) {
 		t.Helper()
@@ -292,11 +294,11 @@ func TestBadConfig(t *testing.T) {
 		"MaxWatches is -1":     {MaxWatches: -1},
 		`AccessLog is "some"`:  {AccessLog: "some"},
 		"MaxWait is 2h0m0s":    {MaxWait: 2 * time.Hour},
-		`name "" is not`:       {Generators: map[string]server.Generator{"": g}},
-		`name "a/b" is not`:    {Generators: map[string]server.Generator{"a/b": g}},
-		`generator "a" is nil`: {Generators: map[string]server.Generator{"a": (*core.Generator)(nil)}},
+		`name "" is not`:       {Generators: map[string]*core.Generator{"": g}},
+		`name "a/b" is not`:    {Generators: map[string]*core.Generator{"a/b": g}},
+		`generator "a" is nil`: {Generators: map[string]*core.Generator{"a": nil}},
 		"give it the layout tw": {
-			Generators: map[string]server.Generator{"default": g},
+			Generators: map[string]*core.Generator{"default": g},
 			Leaf:       server.Leaf{Enabled: true},
 		},
 	} {

@@ -10,7 +10,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -44,11 +46,13 @@ type TokenFile struct {
 	PerSecond int
 }
 
-// Tokens are the tokens of a server, read from files. They are safe for concurrent use.
-type Tokens struct {
+// tokens are the tokens of a server, read from files. They are safe for concurrent use.
+type tokens struct {
 	files   []TokenFile
 	limits  []*rate.Limiter // of the files; nil: none
+	reading sync.Mutex      // held while the files are read
 	current atomic.Pointer[reading]
+	read    atomic.Int64 // when all files could be read, in Unix seconds; 0: not yet
 }
 
 // token is kept as a hash: comparing two of them says nothing about the lengths of what they hash.
@@ -63,14 +67,9 @@ type caller struct {
 	limit *rate.Limiter // nil: none
 }
 
-// NewTokens reads the tokens. Errors wrap [ErrInvalidConfig], name the file, and never show what is
-// in it. If files cannot be read, NewTokens returns both the error and the tokens of the others:
-// the caller may use these, and call [Tokens.Reload] until it succeeds.
-func NewTokens(files []TokenFile) (*Tokens, error) {
-	if len(files) == 0 {
-		return nil, invalid("there is no file with a token; name one, or use no Tokens at all")
-	}
-	t := &Tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
+// newTokens checks what the files give. It does not read them: reload does.
+func newTokens(files []TokenFile) (*tokens, error) {
+	t := &tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
 	t.current.Store(&reading{all: make([]token, len(files))})
 	for i, f := range files {
 		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
@@ -85,14 +84,15 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 			t.limits[i] = rate.NewLimiter(rate.Limit(f.PerSecond), f.PerSecond)
 		}
 	}
-	_, err := t.Reload()
-	return t, err
+	return t, nil
 }
 
-// Reload reads the files and reports whether any token has changed. A file that cannot be read
+// reload reads the files and reports whether any token has changed. A file that cannot be read
 // keeps its last token. The errors name the files, never show what is in them, and wrap
-// [ErrInvalidConfig].
-func (t *Tokens) Reload() (changed bool, err error) {
+// [coord.ErrInvalid].
+func (t *tokens) reload() (changed bool, err error) {
+	t.reading.Lock()
+	defer t.reading.Unlock()
 	old := t.current.Load()
 	next := &reading{all: slices.Clone(old.all)}
 	var errs []error
@@ -104,7 +104,9 @@ func (t *Tokens) Reload() (changed bool, err error) {
 		}
 		next.all[i] = token{sha256.Sum256(text), caller{f.May, t.limits[i]}}
 	}
-	next.err = errors.Join(errs...)
+	if next.err = errors.Join(errs...); next.err == nil {
+		t.read.Store(time.Now().Unix()) //nolint:forbidigo // metrics have the machine's time
+	}
 	t.current.Store(next)
 	return !slices.Equal(old.all, next.all), next.err
 }
@@ -138,7 +140,7 @@ func readToken(path string) ([]byte, error) {
 
 // callerOf returns what the bearer of a request's token has: no right if the token is not known.
 // All tokens are compared, so that the time taken says nothing.
-func (t *Tokens) callerOf(r *http.Request) (c caller) {
+func (t *tokens) callerOf(r *http.Request) (c caller) {
 	text := bearer(r)
 	if text == "" {
 		return c

@@ -45,8 +45,8 @@ func handlers(b *testing.B) map[string]http.Handler {
 // generator returns a generator of a layout.
 func generator(b *testing.B, l core.Layout) *core.Generator {
 	b.Helper()
-	g, err := core.New(b.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(),
-		core.Config{Layout: l})
+	c := namespace{coordtest.NewFake(coordtest.FakeConfig{}).Client()}
+	g, err := core.New(b.Context(), c, core.Config{Layout: l})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func open(h http.Handler) *httptest.Server {
 // and access log.
 func serverOf(b *testing.B, l core.Layout) http.Handler {
 	b.Helper()
-	meter, err := metrics.NewService(prometheus.NewRegistry())
+	meter, err := metrics.RegisterServer(prometheus.NewRegistry())
 	if err != nil {
 		b.Fatal(err)
 	}
 	s, err := server.New(server.Config{
-		Generators: map[string]server.Generator{"default": named{generator(b, l)}}, Meter: meter,
+		Generators: map[string]*core.Generator{"default": generator(b, l)}, Meter: meter,
 		AccessLog: server.AccessAll, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -85,13 +85,7 @@ func serverOf(b *testing.B, l core.Layout) http.Handler {
 	return s
 }
 
-// named is a generator whose namespace has a nonce.
-type named struct{ *core.Generator }
-
-// Coordinator is that of server.Generator.
-func (named) Coordinator() coord.Coordinator { return namespace{} }
-
-// namespace is a coordinator of which the nonce alone is asked for.
+// namespace is a coordinator whose namespace has a nonce.
 type namespace struct{ coord.Coordinator }
 
 // nonce is as long as those of real namespaces.

@@ -11,11 +11,9 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/internal/spelling"
 )
-
-// envPrefix begins the variables of the settings.
-const envPrefix = "UNALIKE_"
 
 // addConfigFlag gives c the flag --config.
 func addConfigFlag(c *cobra.Command, file *string) {
@@ -48,13 +46,13 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 
 // envLayout returns the layout that the environment names, for commands without other settings.
 func (a *app) envLayout() (core.Layout, error) {
-	text, _ := a.lookupEnv(envPrefix + "LAYOUT")
+	text, _ := a.lookupEnv(settings.EnvName("layout"))
 	if text == "" {
 		return core.DefaultLayout(), nil
 	}
 	l, err := core.ParseLayout(text)
 	if err != nil {
-		err = fmt.Errorf("%sLAYOUT: %w", envPrefix, err)
+		err = fmt.Errorf("%s: %w", settings.EnvName("layout"), err)
 	}
 	return l, err
 }
@@ -80,7 +78,7 @@ func (a *app) readSettings(c *cobra.Command, file string,
 		case set != nil:
 			cfg, err = set.single()
 		default:
-			cfg, err = config.ReadFile(file)
+			cfg, err = config.Config{}.WithFile(file)
 		}
 		if err != nil {
 			return cfg, fmt.Errorf("--config: %w", err)

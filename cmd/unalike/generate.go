@@ -52,7 +52,7 @@ data folder. The IDs are then unique among all runs by this user on this machine
 the same layout, whether one runs or many at once, as long as that data is not deleted.
 
 With --config, the settings come from a YAML file: coordinator, state, layout, ttl,
-horizon, renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
+horizon, renew, worker_ids, identity, rollback_tolerance, lead, spread_below, stripes,
 start_timeout. For each of them a variable of the environment, UNALIKE_TTL for ttl, wins
 over the file, and a flag wins over both. Without a file, the variables count as well.
 

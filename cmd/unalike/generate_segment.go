@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -38,7 +39,7 @@ func checkSegmentFlags(c *cobra.Command, o *generateOptions) error {
 // tag without a format has plain numbers.
 func formatFlags(c *cobra.Command, o *generateOptions, cfg *config.Config) (err error) {
 	if o.zone != "" {
-		if cfg.Zone, err = config.ParseZone(o.zone); err != nil {
+		if cfg.Zone, err = settings.ParseZone(o.zone); err != nil {
 			return usageError{fmt.Errorf("--zone is %q; %w", o.zone, err)}
 		}
 	}
@@ -68,8 +69,9 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 	}
 	return a.withStore(c, from, cfg, func(ctx context.Context, store *tagStore) error {
 		step := evenStep(o.count.v, int64(cfg.MaxSteps[o.segment]))
-		texts, err := cfg.NewTexts(store.Store, segment.Config{
-			Logger: a.logger(), Step: step, MaxStep: step, OnDemand: true,
+		format := cfg.Formats[o.segment]
+		texts, err := segment.NewGroups(store.Store, o.segment, format.Period(), cfg.Zone, segment.Config{
+			Logger: a.logger(), Step: step, MaxStep: step, OnDemand: true, YearStart: cfg.YearStart,
 		})
 		if err != nil {
 			return err
@@ -85,7 +87,9 @@ func (a *app) generateNumbers(c *cobra.Command, o *generateOptions) error {
 		if err := store.caller.ask(ctx, false, texts.Ready); err != nil {
 			return fmt.Errorf("%v: %w", store.place, err)
 		}
-		return a.writeNumbers(ctx, store.caller, texts, o)
+		return a.writeNumbers(ctx, store.caller, o, func(ctx context.Context, dst []string) (int, error) {
+			return texts.FillText(ctx, format, dst)
+		})
 	})
 }
 
@@ -126,13 +130,13 @@ func (s *tagStore) checkTag(ctx context.Context, tag string) error {
 }
 
 // writeNumbers writes as many numbers as o asks for, one a line.
-func (a *app) writeNumbers(ctx context.Context, k *caller, texts *config.Texts,
-	o *generateOptions,
+func (a *app) writeNumbers(ctx context.Context, k *caller, o *generateOptions,
+	fill func(ctx context.Context, dst []string) (int, error),
 ) error {
 	lines := make([]string, min(o.count.v, batchSize))
 	for left := o.count.v; left > 0; {
 		n, err := answer(ctx, k, false, func(ctx context.Context) (int, error) {
-			return texts.FillText(ctx, o.segment, lines[:min(left, int64(len(lines)))])
+			return fill(ctx, lines[:min(left, int64(len(lines)))])
 		})
 		var text []byte
 		for _, line := range lines[:n] {

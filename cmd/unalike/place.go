@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -56,7 +57,7 @@ func (p place) String() string {
 // find returns the place that the flag names, else the settings, else the etcd in a folder of this
 // user's data on this machine. File is where the settings are, unless in the environment.
 func (a *app) find(of, flag, setting, file, folder string) (place, error) {
-	env := envPrefix + strings.ToUpper(of)
+	env := settings.EnvName(of)
 	switch v, _ := a.lookupEnv(env); {
 	case flag != "":
 		return place{from: "--" + of, rawURL: flag, typed: true}, nil
@@ -118,7 +119,7 @@ func (p place) explain(err error, schemes []string) error {
 	if err == nil {
 		return nil
 	}
-	invalid := errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig)
+	invalid := errors.Is(err, coord.ErrInvalid)
 	_, wrong := errors.AsType[*wrongserver.Error](err) // which only asking has shown
 	err = suggestScheme(p.rawURL, schemes, fmt.Errorf("%s: %w", p.from, err))
 	if p.typed && invalid && !wrong {

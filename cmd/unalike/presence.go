@@ -15,7 +15,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/segment"
 )
 
 const (
@@ -88,7 +87,7 @@ func checking[T io.Closer](open func(context.Context, *slog.Logger) (T, error)) 
 		if err == nil {
 			err = c.Close()
 		}
-		if errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig) {
+		if errors.Is(err, coord.ErrInvalid) {
 			return err
 		}
 		return nil

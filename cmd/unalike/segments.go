@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/internal/spelling"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -394,7 +395,7 @@ func (a *app) pruneSegments(ctx context.Context, s *tagStore, tag string, before
 	known, groups := false, 0
 	for _, t := range tags {
 		known = known || t.Name == tag
-		if segment.IsPast(t.Name, tag, before) {
+		if tagcheck.IsPast(t.Name, tag, before) {
 			groups++
 		}
 	}

@@ -36,11 +36,6 @@ const (
 	defaultDrain  = 5 * time.Second
 	// endTime bounds how long requests that are under way may take at the end.
 	endTime = 10 * time.Second
-	// listEvery is how often worker IDs are counted, and listSoon while the service is not ready: they
-	// may be the reason. StoreEvery is how often a store is tried.
-	listEvery  = time.Minute
-	listSoon   = 5 * time.Second
-	storeEvery = time.Second
 	// readyEvery is how often it is looked whether the log has to say that it is ready, or not.
 	readyEvery = 250 * time.Millisecond
 )
@@ -133,7 +128,15 @@ func (a *app) serveLog(format, level string) (*slog.Logger, error) {
 // checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and
 // are not looked at.
 func (a *app) checkServe(set *serveSettings) error {
-	if _, err := set.readTokens(); err != nil {
+	tokens, err := set.tokenFiles()
+	if err != nil {
+		return err
+	}
+	s, err := server.New(server.Config{Tokens: tokens, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	if err := s.Reload(); err != nil {
 		return err
 	}
 	if set.TLS.Cert != "" {
@@ -142,11 +145,12 @@ func (a *app) checkServe(set *serveSettings) error {
 		}
 	}
 	for name, g := range set.generators {
-		if scheme, _, _ := namespaceOf(g.Coordinator); !slices.Contains(coord.Schemes(), scheme) {
+		scheme, _, _ := strings.Cut(placeOf(g.Coordinator), ":")
+		if !slices.Contains(coord.Schemes(), scheme) {
 			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name,
 				scheme, strings.Join(coord.Schemes(), ", "))
 		}
-		if err := set.leaf().Check(name, g.Layout); err != nil {
+		if err := (server.Config{Leaf: set.leaf()}).CheckGenerator(name, g.Layout); err != nil {
 			return err
 		}
 	}
@@ -158,7 +162,7 @@ type service struct {
 	a          *app
 	log        *slog.Logger
 	set        *serveSettings
-	metrics    *metrics.Metrics
+	metrics    prometheus.Registerer
 	server     *server.Server
 	generators map[string]*core.Generator
 	hangUp     chan os.Signal // SIGHUP, from before the first worker ID on
@@ -171,30 +175,26 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 	limitMemory()
 	ctx, stop := untilSignal(ctx)
 	defer stop()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s := &service{
 		a: a, log: log, set: set, generators: map[string]*core.Generator{},
-		hangUp: make(chan os.Signal, 1),
+		metrics: reg, hangUp: make(chan os.Signal, 1),
 	}
 	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
 	defer signal.Stop(s.hangUp)
 	defer s.close(ctx)
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.metrics, err = metrics.New(reg, metrics.Options{}); err != nil {
-		return err
-	}
-	meter, err := metrics.NewService(reg)
+	meter, err := metrics.RegisterServer(reg)
 	if err != nil {
 		return err
 	}
-	tokens, err := set.readTokens()
-	if err != nil && tokens == nil {
+	tokens, err := set.tokenFiles()
+	if err != nil {
 		return err
 	}
-	warnOf(s.log, err, "tokens cannot be read; retrying")
 	cfg := server.Config{
-		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens,
+		Generators: s.generators, Namespaces: map[string]string{}, Tokens: tokens,
 		Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
 		MaxReplyBytes: set.MaxReplyBytes, MaxWatches: set.MaxWatches, AnyReady: set.Ready == "any",
 		AdminApart: set.AdminListen != "",
@@ -206,7 +206,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 		if cfg.Namespaces[name], err = s.start(ctx, name, g); err != nil {
 			return err
 		}
-		cfg.Generators[name] = s.generators[name]
+	}
+	if set.Store != "" {
+		cfg.Numbers = s.openNumbers
 	}
 	if s.server, err = server.New(cfg); err != nil {
 		return err
@@ -216,7 +218,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 		return err
 	}
 	s.showProcess(reg, front)
-	return s.run(ctx, o, front, tokens)
+	return s.run(ctx, o, front)
 }
 
 // showProcess shows what is the process's and not a generator's.
@@ -240,19 +242,9 @@ func (s *service) showProcess(reg prometheus.Registerer, f *front) {
 	gauge := func(name, help string, value func() float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	gauge("unalike_http_requests_in_flight", "Requests that are being answered.", func() float64 {
-		return float64(s.server.InFlight())
-	})
-	gauge("unalike_http_reply_bytes", "Memory of the large replies under way.", func() float64 {
-		return float64(s.server.ReplyBytes())
-	})
 	gauge("unalike_connections", "Connections that are open.", func() float64 {
 		return float64(f.connections())
 	})
-	gauge("unalike_last_reload_timestamp_seconds",
-		"When tokens and certificates were last read without an error.", func() float64 {
-			return float64(f.reloaded.Load())
-		})
 	if _, ok := f.certificateEnd(); ok {
 		gauge("unalike_certificate_expires_timestamp_seconds", "When the certificate ends.",
 			func() float64 {
@@ -268,56 +260,37 @@ func (s *service) start(ctx context.Context, name string,
 	cfg config.Config,
 ) (place string, err error) {
 	cfg.Logger = s.log.With("generator", name)
-	cfg.OnCall = s.metrics.OnCall(name)
 	g, err := cfg.Start(ctx)
 	if err != nil {
 		return "", fmt.Errorf("generator %s: %w", name, err)
 	}
 	s.generators[name] = g
-	scheme, namespace, place := namespaceOf(cfg.Coordinator)
-	if err := s.metrics.Generator(name, g,
-		metrics.Info{Coordinator: scheme, Namespace: namespace}); err != nil {
-		return "", err
-	}
-	return place, nil
+	return placeOf(cfg.Coordinator), metrics.Register(s.metrics, name, g)
 }
 
-// namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name
-// with all that it depends on but the hosts: a namespace of Redis is one of a numbered database,
-// and one of MySQL is one of a database.
-func namespaceOf(rawURL string) (scheme, namespace, place string) {
+// placeOf returns the name of a coordinator's namespace with all that it depends on but the hosts:
+// a namespace of Redis is one of a numbered database, and one of MySQL is one of a database.
+func placeOf(rawURL string) string {
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
-		return "", "", ""
+		return ""
 	}
-	scheme, namespace, place = u.Scheme, strings.TrimPrefix(u.Path, "/"), u.Scheme+":"+u.Path
+	place := u.Scheme + ":" + u.Path
 	if u.Has("namespace") {
-		namespace = u.Option("namespace")
-		place += "?namespace=" + namespace
+		place += "?namespace=" + u.Option("namespace")
 	}
-	return scheme, namespace, place
+	return place
 }
 
 // run answers until ctx ends.
-func (s *service) run(ctx context.Context, o *serveOptions, front *front,
-	tokens *server.Tokens,
-) error {
+func (s *service) run(ctx context.Context, o *serveOptions, front *front) error {
 	// they serve to the end of the drain
 	background := newTasks(context.WithoutCancel(ctx)) //mutant:serve-drain
 	defer background.end()
-	for name, g := range s.generators {
-		background.run(func(ctx context.Context) { s.countWorkerIDs(ctx, name, g) })
-	}
-	background.run(s.readNamespaces)
-	background.run(s.sample)
-	if s.set.Store != "" {
-		s.server.StoreFails(nil)
-		s.metrics.Store(s.server.CheckStore)
-		background.run(s.serveStore)
-	}
-	background.run(func(ctx context.Context) { front.reload(ctx, tokens, s.hangUp) })
+	background.run(s.server.Run)
+	background.run(func(ctx context.Context) { front.reload(ctx, s.server, s.hangUp) })
 	background.run(s.tellReady)
-	if !front.loopback() && tokens == nil && s.set.TLS.ClientCA == "" {
+	if !front.loopback() && len(s.set.Tokens) == 0 && s.set.TLS.ClientCA == "" {
 		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or "+
 			"tls.client_ca", "address", front.addr())
 	}
@@ -374,131 +347,23 @@ func (s *service) tellReady(ctx context.Context) {
 	}
 }
 
-// serveStore opens the store of the tags, again and again until that succeeds, and keeps it until
-// ctx ends. No error of a store ends the service, whose generators may be well.
-func (s *service) serveStore(ctx context.Context) {
-	told := "" // it is said once, and again when the reason changes
-	place := "the store"
-	if u, err := driver.ParseURL(s.set.Store); err == nil { // it was checked
-		place = u.Scheme + "://" + strings.Join(u.Hosts, ",") + u.Path
-	}
-	for {
-		err := s.holdStore(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		err = fmt.Errorf("%s: %w", place, err)
-		s.server.StoreFails(err)
-		if why := err.Error(); why != told {
-			told = why
-			s.log.Warn("store is not open; retrying", "error", err)
-		}
-		if !pauseFor(ctx, storeEvery) {
-			return
-		}
-	}
-}
-
-// holdStore opens the store and serves its tags until ctx ends.
-func (s *service) holdStore(ctx context.Context) error {
+// openNumbers opens the tags of the store.
+func (s *service) openNumbers(ctx context.Context) (server.Numbers, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.a.answer)
 	defer cancel()
-	store, err := segment.Open(bounded, s.set.Store, segment.OpenOptions{Logger: s.log})
+	cfg := s.set.texts
+	cfg.Store = s.set.Store
+	all, err := cfg.StartSegments(bounded, segment.Config{Logger: s.log})
 	if err != nil {
-		return err
-	}
-	defer func() { warnOf(s.log, store.Close(), "closing the store failed") }()
-	texts, err := s.set.texts.NewTexts(store, segment.Config{Logger: s.log})
-	if err != nil {
-		return err
-	}
-	set, err := segment.NewSet(bounded, store, s.set.texts.Numbers(segment.Config{Logger: s.log}))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-		defer cancel()
-		warnOf(s.log, errors.Join(texts.Close(tidy), set.Close(tidy)),
-			"giving unused numbers back failed")
-	}()
-	all := &config.Segments{Set: set, Texts: texts}
-	if err := s.metrics.Set(all); err != nil {
-		return err
-	}
-	s.server.Sequences(all)
-	<-ctx.Done()
-	return nil
-}
-
-// readNamespaces reads the nonces of all namespaces, until that has succeeded and then once a
-// minute.
-func (s *service) readNamespaces(ctx context.Context) {
-	for pause := storeEvery; ; {
-		if s.server.ReadNamespaces(ctx) == nil {
-			pause = listEvery
+		if u, bad := driver.ParseURL(cfg.Store); bad == nil { // it was checked
+			err = fmt.Errorf("%s://%s%s: %w", u.Scheme, strings.Join(u.Hosts, ","), u.Path, err)
 		}
-		if !pauseFor(ctx, pause) {
-			return
-		}
+		return nil, err
 	}
-}
-
-// sample takes the figures that the page has of the last minute.
-func (s *service) sample(ctx context.Context) {
-	for pauseFor(ctx, time.Second) {
-		s.server.Sample()
+	if err := metrics.RegisterSegments(s.metrics, all.Health); err != nil {
+		return nil, errors.Join(err, all.Close(bounded))
 	}
-}
-
-// countWorkerIDs lists the worker IDs of a namespace, for metrics and the page: at once, every 5 s
-// while its generator is not ready, as soon as that is, and then once a minute.
-func (s *service) countWorkerIDs(ctx context.Context, name string, g *core.Generator) {
-	lister, ok := g.Coordinator().(coord.Admin)
-	if !ok {
-		return
-	}
-	share, err := s.set.generators[name].Lease.WorkerIDs.Within(
-		s.set.generators[name].Layout.Workers())
-	if err != nil {
-		return // then the generator has not started either
-	}
-	for ready := false; ; {
-		bounded, cancel := context.WithTimeout(ctx, s.a.answer)
-		slots, err := lister.List(bounded)
-		cancel()
-		if err == nil {
-			counts := countSlots(slots, share, time.Now())
-			s.metrics.WorkerIDs(name, counts)
-			s.server.WorkerIDs(name, slots, counts["free"], share.Count)
-		}
-		soon, cancel := context.WithTimeout(ctx, listSoon)
-		was := ready
-		ready = g.Ready(soon) == nil
-		cancel()
-		if was && ready && !pauseFor(ctx, listEvery) || ctx.Err() != nil {
-			return
-		}
-	}
-}
-
-// countSlots counts the worker IDs of a share by their state.
-func countSlots(slots []coord.Slot, share coord.Range, now time.Time) map[string]int {
-	n := map[string]int{"held": 0, "retired": 0, "opens_later": 0, "free": share.Count}
-	for _, slot := range slots {
-		state := slot.State.String()
-		switch {
-		case slot.WorkerID < share.First || slot.WorkerID-share.First >= share.Count:
-			continue
-		case slot.State == coord.SlotFree && slot.Until.After(now):
-			state = "opens_later"
-		case slot.State == coord.SlotFree:
-			continue
-		}
-		n[state]++
-		n["free"]--
-	}
-	return n
+	return all, nil
 }
 
 // pauseFor waits and reports whether ctx has not ended.

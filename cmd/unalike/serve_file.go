@@ -20,6 +20,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
 )
@@ -35,8 +36,7 @@ const (
 type serveSettings struct {
 	Listen, AdminListen        string
 	Generators                 map[string]yaml.Node
-	Store, Formats, Zone       string
-	MaxSteps, Holds, YearStart string
+	Store                      string
 	Tokens                     []tokenSettings
 	Leaf                       *leafSettings
 	TLS                        tlsFiles
@@ -69,20 +69,20 @@ type leafSettings struct {
 // serveSettings reads the file, the environment and the flags.
 func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, error) {
 	set := &serveSettings{generators: map[string]config.Config{}}
-	if err := config.CheckEnv(a.lookupEnv); err != nil {
+	if err := settings.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
-	unused := []string{envStore}
-	for _, k := range set.tagSettings() {
-		unused = append(unused, envPrefix+strings.ToUpper(k.key))
-	}
-	for _, name := range unused {
-		if v, _ := a.lookupEnv(name); v != "" {
-			a.complain("unalike: %s is set and not used by serve; name it in the file\n", name)
+	for _, k := range serveKeys {
+		if k.to != nil && k.name != ofStore {
+			continue
+		}
+		if v, _ := a.lookupEnv(settings.EnvName(k.name)); v != "" {
+			a.complain("unalike: %s is set and not used by serve; name it in the file\n",
+				settings.EnvName(k.name))
 		}
 	}
 	if c.Flags().Changed("config") {
-		data, err := os.ReadFile(o.config)
+		data, err := settings.ReadFile(o.config)
 		if err != nil {
 			return nil, fmt.Errorf("--config: %w", err)
 		}
@@ -123,7 +123,7 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 // readServeFile reads a file that has keys of serve; nil if it has none, or cannot be read as one.
 func readServeFile(file string) (*serveSettings, error) {
 	// What is no file can be read once, and is read as settings; what is wrong with it is said then.
-	if i, err := os.Stat(file); err != nil || !i.Mode().IsRegular() || i.Size() > config.MaxFile {
+	if i, err := os.Stat(file); err != nil || !i.Mode().IsRegular() || i.Size() > settings.MaxFile {
 		return nil, nil //nolint:nilerr // see above
 	}
 	data, err := os.ReadFile(file)
@@ -170,8 +170,8 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
 
 // parse reads the file.
 func (s *serveSettings) parse(data []byte) error {
-	if len(data) > config.MaxFile {
-		return fmt.Errorf("the file has more than %d bytes", config.MaxFile)
+	if len(data) > settings.MaxFile {
+		return fmt.Errorf("the file has more than %d bytes", settings.MaxFile)
 	}
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -212,8 +212,8 @@ var quoted = regexp.MustCompile("(?s)`.*`")
 // variables.
 func (a *app) expandURLs(s *serveSettings) error {
 	lookup := a.lookupEnv // UNALIKE_TTL and so on are of no single one of several
-	for _, key := range config.Keys() {
-		lookup = without(lookup, envPrefix+strings.ToUpper(key))
+	for _, key := range settings.Keys {
+		lookup = without(lookup, settings.EnvName(key))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Generators)) {
 		node := s.Generators[name]
@@ -274,44 +274,13 @@ func (s *serveSettings) single() (cfg config.Config, err error) {
 	if len(s.flat) > 0 {
 		cfg, err = config.Parse(s.flat)
 	}
-	err = errors.Join(err, s.readTexts())
 	cfg.Store, cfg.Formats, cfg.Zone = s.Store, s.texts.Formats, s.texts.Zone
 	cfg.MaxSteps, cfg.Holds, cfg.YearStart = s.texts.MaxSteps, s.texts.Holds, s.texts.YearStart
 	return cfg, err
 }
 
-// tagSetting is a key of package config about tags, and its value in the file.
-type tagSetting struct{ key, value string }
-
-// tagSettings returns all of them.
-func (s *serveSettings) tagSettings() []tagSetting {
-	return []tagSetting{
-		{"formats", s.Formats},
-		{"max_step", s.MaxSteps},
-		{"hold", s.Holds},
-		{"year_start", s.YearStart},
-		{"zone", s.Zone},
-	}
-}
-
-// readTexts reads the settings of tags.
-func (s *serveSettings) readTexts() error {
-	for _, k := range s.tagSettings() {
-		if k.value == "" {
-			continue
-		}
-		if err := s.texts.Set(k.key, k.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // check checks what does not depend on anything else.
 func (s *serveSettings) check() error {
-	if err := s.readTexts(); err != nil {
-		return err
-	}
 	for _, n := range []struct {
 		key                    string
 		is, least, most, usual int64
@@ -350,7 +319,7 @@ func (s *serveSettings) check() error {
 		return errors.New("leaf: may is anyone, or generate, which needs a token")
 	}
 	for name := range s.Generators {
-		if err := server.CheckName(name); err != nil {
+		if err := (server.Config{}).CheckGenerator(name, core.Layout{}); err != nil {
 			return err
 		}
 	}
@@ -370,10 +339,8 @@ func (s *serveSettings) tokensOnly() bool {
 	return !s.leaf().Anyone && (len(s.Tokens) > 0 || s.TLS.ClientCA != "")
 }
 
-// readTokens reads the tokens; nil if there are none. If files cannot be read, it returns both the
-// tokens and the error.
-func (s *serveSettings) readTokens() (*server.Tokens, error) {
-	var files []server.TokenFile
+// tokenFiles returns the files of tokens.
+func (s *serveSettings) tokenFiles() (files []server.TokenFile, err error) {
 	for i, t := range s.Tokens {
 		f := server.TokenFile{Path: t.File, PerSecond: t.PerSecond}
 		for _, may := range t.May {
@@ -396,8 +363,5 @@ func (s *serveSettings) readTokens() (*server.Tokens, error) {
 		}
 		files = append(files, f)
 	}
-	if len(files) == 0 {
-		return nil, nil
-	}
-	return server.NewTokens(files)
+	return files, nil
 }

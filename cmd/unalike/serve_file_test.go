@@ -140,18 +140,18 @@ func TestServeBadFiles(t *testing.T) {
 	}
 }
 
-// TestNamespaceOf: two namespaces of one server have different names, and no name has a password or
+// TestPlaceOf: two namespaces of one server have different names, and no name has a password or
 // a host in it.
-func TestNamespaceOf(t *testing.T) {
-	for rawURL, want := range map[string][3]string{
-		"etcd://u:secret@e1,e2/orders":               {"etcd", "orders", "etcd:/orders"},
-		"redis://u:secret@h:6379/0?namespace=orders": {"redis", "orders", "redis:/0?namespace=orders"},
-		"redis://h:6379/1?namespace=users&a=b":       {"redis", "users", "redis:/1?namespace=users"},
-		"static://?worker=7":                         {"static", "", "static:"},
-		"nothing":                                    {"", "", ""},
+func TestPlaceOf(t *testing.T) {
+	for rawURL, want := range map[string]string{
+		"etcd://u:secret@e1,e2/orders":               "etcd:/orders",
+		"redis://u:secret@h:6379/0?namespace=orders": "redis:/0?namespace=orders",
+		"redis://h:6379/1?namespace=users&a=b":       "redis:/1?namespace=users",
+		"static://?worker=7":                         "static:",
+		"nothing":                                    "",
 	} {
-		if scheme, namespace, place := namespaceOf(rawURL); [3]string{scheme, namespace, place} != want {
-			t.Errorf("%s: %q %q %q, want %q", rawURL, scheme, namespace, place, want)
+		if place := placeOf(rawURL); place != want {
+			t.Errorf("%s: %q, want %q", rawURL, place, want)
 		}
 	}
 }

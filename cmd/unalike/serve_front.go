@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// reloadEvery is how often tokens and certificates are read again.
+	// reloadEvery is how often certificates are read again.
 	reloadEvery = 2 * time.Second
 
 	headerTime  = 5 * time.Second
@@ -35,9 +35,7 @@ type front struct {
 	set         *serveSettings
 	log         *slog.Logger
 	tls         atomic.Pointer[tls.Config] // nil: none
-	// when tokens and certificates were last read, in Unix seconds
-	reloaded atomic.Int64
-	hurry    context.CancelFunc // ends what requests wait for
+	hurry       context.CancelFunc         // ends what requests wait for
 }
 
 // door is an address with its HTTP server.
@@ -51,7 +49,6 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server,
 	log *slog.Logger,
 ) (*front, error) {
 	f := &front{set: set, log: log}
-	f.reloaded.Store(time.Now().Unix())
 	if set.TLS.Cert != "" {
 		c, err := set.TLS.read()
 		if err != nil {
@@ -233,57 +230,40 @@ func (f *front) shutdown(ctx context.Context) error {
 
 func (f *front) close() error { f.hurry(); return f.main.Close() }
 
-// reload reads tokens and certificates again from time to time, and when asked to. What cannot be
-// read leaves the old ones.
-func (f *front) reload(ctx context.Context, tokens *server.Tokens, asked <-chan os.Signal) {
-	last := map[string]string{} // what the log has of each
+// reload reads certificates again from time to time, and tokens as well when asked to. Certificates
+// that cannot be read leave the old ones.
+func (f *front) reload(ctx context.Context, h *server.Server, asked <-chan os.Signal) {
+	logged := "" // the last error
 	for {
 		now := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-asked:
-			clear(last) // so that it is said again
-			now = true
+			logged, now = "", true
 		case <-time.After(reloadEvery):
 		}
-		if err := f.readAgain(tokens, last); err == nil {
-			f.reloaded.Store(time.Now().Unix())
-			if now {
-				f.log.Info("tokens and certificates were read again")
-			}
+		err := f.readCertificates()
+		if err != nil && err.Error() != logged {
+			f.log.Warn("certificates cannot be read; the last ones stay", "error", err)
+		}
+		logged = fmt.Sprint(err)
+		if now && errors.Join(err, h.Reload()) == nil {
+			f.log.Info("tokens and certificates were read again")
 		}
 	}
 }
 
-// readAgain reads tokens and certificates once, and logs what has changed since the last time.
-func (f *front) readAgain(tokens *server.Tokens, last map[string]string) error {
-	tell := func(what string, err error) {
-		said := ""
-		if err != nil {
-			said = err.Error()
-		}
-		if said != last[what] && said != "" {
-			f.log.Warn(what+" cannot be read; the last ones stay", "error", err)
-		}
-		last[what] = said
+// readCertificates reads the certificates again, if there are any.
+func (f *front) readCertificates() error {
+	if f.tls.Load() == nil {
+		return nil
 	}
-	var errs []error
-	if tokens != nil {
-		changed, err := tokens.Reload()
-		if tell("tokens", err); changed {
-			f.log.Info("tokens have changed")
-		}
-		errs = append(errs, err)
+	c, err := f.set.TLS.read()
+	if err == nil {
+		f.tls.Store(c)
 	}
-	if f.tls.Load() != nil {
-		c, err := f.set.TLS.read()
-		if tell("certificates", err); err == nil {
-			f.tls.Store(c)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // certificateEnd returns when the certificate ends; false: there is none.

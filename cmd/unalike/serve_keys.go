@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/internal/spelling"
 )
 
@@ -18,7 +19,8 @@ type serveKey struct {
 	form string // what its value is
 	// those of a value, or of each part of one; nil: any, or it has none
 	members []string
-	to      func(*serveSettings) any // where the value goes
+	// where the value goes; nil: it is one of package config about tags
+	to func(*serveSettings) any
 }
 
 // serveKeys are all of them.
@@ -31,15 +33,7 @@ var serveKeys = []serveKey{
 		return &s.Generators
 	}},
 	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
-	{"formats", "tags with formats: orders={YYYY-MM}-{n:6}", nil, func(s *serveSettings) any {
-		return &s.Formats
-	}},
-	{"max_step", "tags with numbers: orders=100,invoices=1", nil, func(s *serveSettings) any {
-		return &s.MaxSteps
-	}},
-	{"hold", "tags with durations: orders=1m", nil, func(s *serveSettings) any { return &s.Holds }},
-	{"year_start", "a month from 1 to 12", nil, func(s *serveSettings) any { return &s.YearStart }},
-	{"zone", "a time zone: Europe/Berlin", nil, func(s *serveSettings) any { return &s.Zone }},
+	{name: "formats"}, {name: "max_step"}, {name: "hold"}, {name: "year_start"}, {name: "zone"},
 	{
 		"tokens", "a list: [{file: PATH, may: [generate]}]",
 		[]string{"file", "may", "ids_per_second"},
@@ -87,20 +81,22 @@ func serveKeyOf(name string) *serveKey {
 // readKeys reads the keys of serve from the file, and returns the others. It reports all mistakes
 // at once.
 func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error) {
-	others = &yaml.Node{Kind: yaml.MappingNode}
+	others, tags := &yaml.Node{Kind: yaml.MappingNode}, &yaml.Node{Kind: yaml.MappingNode}
 	lines := map[string]int{}
 	var errs []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		line, twice := lines[key.Value]
 		lines[key.Value] = key.Line
-		known := slices.Contains(config.Keys(), key.Value)
+		known := slices.Contains(settings.Keys, key.Value)
 		switch k := serveKeyOf(key.Value); {
 		case key.Kind != yaml.ScalarNode:
 			errs = append(errs, fmt.Errorf("line %d: a key that is no word", key.Line))
 		case twice:
 			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value,
 				line))
+		case k != nil && k.to == nil:
+			tags.Content = append(tags.Content, key, value)
 		case k != nil:
 			s.own = s.own || !known
 			errs = append(errs, k.read(s, value))
@@ -110,6 +106,13 @@ func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error)
 			errs = append(errs, fmt.Errorf("line %d: %s", key.Line,
 				spelling.UnknownKey(key.Value, allKeys())))
 		}
+	}
+	if len(tags.Content) > 0 {
+		text, err := placed(tags)
+		if err == nil {
+			s.texts, err = config.Parse(text)
+		}
+		errs = append(errs, err)
 	}
 	return others, errors.Join(errs...)
 }
@@ -163,7 +166,7 @@ func allKeys() (names []string) {
 	for _, k := range serveKeys {
 		names = append(names, k.name)
 	}
-	for _, key := range config.Keys() {
+	for _, key := range settings.Keys {
 		if key != "segments" && !slices.Contains(names, key) { // tags are those of the store
 			names = append(names, key)
 		}

@@ -20,7 +20,7 @@ const clientTime = 2 * time.Second
 // is answered.
 func (g *instance) listen(ctx context.Context, gen *core.Generator) error {
 	s, err := server.New(server.Config{
-		Generators: map[string]server.Generator{server.DefaultName: gen},
+		Generators: map[string]*core.Generator{server.DefaultName: gen},
 		Logger:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -73,13 +73,14 @@ var allowed = map[string][]string{
 		"internal/spelling",
 	},
 	"segment/file": {
-		"clock", "coord", "segment", "internal/filestore", "internal/statefile", "internal/tagstore",
+		"clock", "coord", "segment", "internal/filestore", "internal/statefile", "internal/tagcheck",
+		"internal/tagstore",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
 		"internal/remainder",
 	},
 	"segment/segmenttest": {
-		"clock", "coord", "internal/logs", "segment", "internal/drivers",
+		"clock", "coord", "internal/logs", "internal/tagcheck", "segment", "internal/drivers",
 		"coord/driver", "internal/safetytest", "internal/spelling",
 	},
 	"coord/kubernetes": {
@@ -120,7 +121,8 @@ func TestConfigImports(t *testing.T) {
 		module + "clock", module + "config", module + "coord", module + "coord/driver",
 		module + "coord/local", module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
-		module + "internal/keeper", module + "internal/logs", module + "internal/spelling",
+		module + "internal/keeper", module + "internal/logs", module + "internal/settings",
+		module + "internal/spelling",
 		module + "internal/statefile", module + "internal/remainder", module + "segment",
 		"go.yaml.in/yaml/v3",
 	}

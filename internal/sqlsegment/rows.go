@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -117,7 +118,7 @@ func (s *Store) storedNext(tag, text string) (int64, error) {
 			"allowed; set one above every number in use", segment.ErrDamaged,
 			tag, s.table, cmp.Or(text, "NULL"), s.bound.Load())
 	}
-	return n, segment.CheckNext(tag, "max_id in table "+s.table.String(), n, s.bound.Load())
+	return n, tagcheck.Next(tag, "max_id in table "+s.table.String(), n, s.bound.Load())
 }
 
 // storedStep reads the step of a tag.
@@ -127,7 +128,7 @@ func (s *Store) storedStep(tag, text string) (int64, error) {
 		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d",
 			segment.ErrDamaged, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
 	}
-	return n, segment.CheckStored(tag, "step in table "+s.table.String(), n)
+	return n, tagcheck.Stored(tag, "step in table "+s.table.String(), n)
 }
 
 // wholeNumber reads a whole number of a column that may be unsigned, or decimal.
@@ -187,7 +188,7 @@ func (s *Store) tags(ctx context.Context, some, tag string) (all []segment.Tag, 
 
 // Create implements [segment.Creator].
 func (s *Store) Create(ctx context.Context, t segment.Tag) error {
-	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+	if err := cmp.Or(segment.CheckTag(t.Name), tagcheck.Step(t.Step, 1)); err != nil {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {
@@ -220,7 +221,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		}
 		if err == nil && len(rows) > 0 {
 			before, _ := time.Parse(time.DateOnly, rows[0][0])
-			return segment.CheckPruned(t.Name, before)
+			return tagcheck.Pruned(t.Name, before)
 		}
 		return err
 	})
@@ -262,7 +263,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 		all, err := s.transact(ctx, s.write("SELECT biz_tag FROM {table}", nil))
 		var names []string
 		for _, r := range all {
-			if segment.IsPast(r[0], tag, before) {
+			if tagcheck.IsPast(r[0], tag, before) {
 				names = append(names, s.dialect.Text(r[0]))
 			}
 		}
@@ -278,7 +279,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 
 // SetStep implements [segment.Creator].
 func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Step(step, 1)); err != nil {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {

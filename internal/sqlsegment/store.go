@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -81,7 +82,7 @@ var (
 // New returns a store in a database. It contacts nobody.
 func New(db DB, d Dialect, o Options) (*Store, error) {
 	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
-	if err := cmp.Or(err, segment.CheckSkip(o.Skip)); err != nil {
+	if err := cmp.Or(err, tagcheck.Skip(o.Skip)); err != nil {
 		return nil, err
 	}
 	if err := db.Check(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -18,7 +19,7 @@ const tries = 10
 
 // Take implements [segment.Store].
 func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Step(step, 0)); err != nil {
 		return segment.Range{}, err
 	}
 	var r segment.Range
@@ -224,7 +225,7 @@ func (s *Store) why(ctx context.Context, tag string, r row, before floor) error 
 func (s *Store) GiveBack(ctx context.Context, tag string,
 	unused segment.Range,
 ) (done bool, err error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Unused(unused)); err != nil {
 		return false, err
 	}
 	s.given.back(tag, unused) // this store does not issue them again, even if the call fails

@@ -10,6 +10,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -55,7 +56,7 @@ func (s *Shared) Prune(tag string, before time.Time) error {
 // CheckPruned returns an error if a tag is a group that was removed.
 func (s *Shared) CheckPruned(name string) error {
 	tag, _, _ := segment.GroupOf(name)
-	return segment.CheckPruned(name, s.Pruned[tag])
+	return tagcheck.Pruned(name, s.Pruned[tag])
 }
 
 // Raise adds a number to the next one, which is the largest of all then if the sum is above that.
@@ -68,8 +69,8 @@ func (r *Record) Raise(by int64) {
 // damage returns an error unless ranges can be taken of a tag, with the taker's step unless that is
 // 0.
 func (r *Record) damage(tag, where string, step int64) error {
-	return cmp.Or(segment.CheckNext(tag, "next in "+where, r.Next, math.MaxInt64),
-		segment.CheckStored(tag, "step in "+where, cmp.Or(step, r.Step)))
+	return cmp.Or(tagcheck.Next(tag, "next in "+where, r.Next, math.MaxInt64),
+		tagcheck.Stored(tag, "step in "+where, cmp.Or(step, r.Step)))
 }
 
 // Tag returns the record, which is kept at a place, as a tag.
@@ -112,7 +113,7 @@ func New(
 
 // Take implements [segment.Store].
 func (s Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Step(step, 0)); err != nil {
 		return segment.Range{}, err
 	}
 	return s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Shared) (int64, error) {
@@ -149,7 +150,7 @@ func (s Store) Advance(ctx context.Context, tag string, to int64) error {
 
 // SetStep implements [segment.Creator].
 func (s Store) SetStep(ctx context.Context, tag string, step int64) error {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Step(step, 1)); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, Call{Tag: tag}, func(r *Record, _ bool, _ Shared) (int64, error) {
@@ -161,7 +162,7 @@ func (s Store) SetStep(ctx context.Context, tag string, step int64) error {
 
 // Create implements [segment.Creator].
 func (s Store) Create(ctx context.Context, made segment.Tag) error {
-	if err := cmp.Or(segment.CheckTag(made.Name), segment.CheckStep(made.Step, 1),
+	if err := cmp.Or(segment.CheckTag(made.Name), tagcheck.Step(made.Step, 1),
 		CheckNumber("first number", made.Next)); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -70,7 +71,7 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
-	if err := segment.CheckSkip(o.Skip); err != nil {
+	if err := tagcheck.Skip(o.Skip); err != nil {
 		return nil, err
 	}
 	s := &Store{
@@ -93,7 +94,7 @@ func (s *Store) Close() error { return s.closing() }
 // GiveBack implements [segment.Store]. It compares what the own take has left, so that a repetition
 // changes nothing.
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Unused(unused)); err != nil {
 		return false, err
 	}
 	ctx, end, err := s.begin(ctx)
@@ -149,7 +150,7 @@ func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (remove
 	}
 	defer end()
 	for _, t := range all {
-		if !segment.IsPast(t.Name, tag, before) {
+		if !tagcheck.IsPast(t.Name, tag, before) {
 			continue
 		}
 		if _, err := s.client.Delete(ctx, s.key(t.Name)); err != nil {

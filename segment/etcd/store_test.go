@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
@@ -377,7 +378,7 @@ func TestDamaged(t *testing.T) {
 	s.moved()
 	_, err := s.store(5000).Take(s.within(), "negative", 10)
 	where := "next in key " + root + "orders/negative"
-	damage := segment.CheckNext("negative", where, -5, 1<<63-1)
+	damage := tagcheck.Next("negative", where, -5, 1<<63-1)
 	if err == nil || err.Error() != damage.Error() || s.get("negative").Next != -5 {
 		t.Errorf("Take of a negative number after a failover: %v", err)
 	}

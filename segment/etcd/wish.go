@@ -9,7 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 )
 
 // wish is a key by which a take that has met conflicts asks other programs to take a range for it:
@@ -83,7 +83,7 @@ func (s *Store) serve(tag string, e *entry) (same []clientv3.Cmp, with []clientv
 	for _, w := range e.wishes {
 		var size, lease int64
 		_, _ = fmt.Sscan(w.text, &size, &lease)
-		if segment.CheckStep(size, 1) != nil || size > math.MaxInt64-e.Next {
+		if tagcheck.Step(size, 1) != nil || size > math.MaxInt64-e.Next {
 			continue
 		}
 		key := s.wishKey(tag, w.id)

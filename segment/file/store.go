@@ -17,6 +17,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/internal/tagstore"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -117,7 +118,7 @@ func (s *Store) use(ctx context.Context, to filestore.Access, tag string,
 	if errors.Is(err, filestore.ErrOther) {
 		return &segment.StoreChangedError{Tag: tag, Was: s.path, Here: err.Error()}
 	}
-	if errors.Is(err, coord.ErrInvalid) {
+	if errors.Is(err, coord.ErrInvalid) && !errors.Is(err, segment.ErrInvalidConfig) {
 		err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
 	return err
@@ -170,7 +171,7 @@ var errUnchanged = errors.New("unchanged")
 
 // GiveBack implements [segment.Store].
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Unused(unused)); err != nil {
 		return false, err
 	}
 	var done bool
@@ -213,7 +214,7 @@ func (s *Store) Prune(ctx context.Context, tag string, before time.Time) (int, e
 		}
 		tags := len(n.Tags)
 		maps.DeleteFunc(n.Tags, func(name string, _ tagstore.Record) bool {
-			return segment.IsPast(name, tag, before)
+			return tagcheck.IsPast(name, tag, before)
 		})
 		removed = tags - len(n.Tags)
 		return n.Prune(tag, before)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/tagcheck"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -129,7 +130,7 @@ func (f *Fake) change(ctx context.Context, op, tag string, do func(t *segment.Ta
 
 // Take implements [segment.Store].
 func (f *Fake) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Step(step, 0)); err != nil {
 		return r, err
 	}
 	return call(ctx, f, "take", tag, func(t *segment.Tag) (segment.Range, error) {
@@ -147,7 +148,7 @@ func (f *Fake) Take(ctx context.Context, tag string, step int64) (r segment.Rang
 
 // GiveBack implements [segment.Store].
 func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+	if err := cmp.Or(segment.CheckTag(tag), tagcheck.Unused(unused)); err != nil {
 		return false, err
 	}
 	return call(ctx, f, "give back", tag, func(t *segment.Tag) (bool, error) {
@@ -188,7 +189,7 @@ func (f *Fake) Advance(ctx context.Context, tag string, to int64) error {
 
 // Create implements [segment.Creator].
 func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
-	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+	if err := cmp.Or(segment.CheckTag(t.Name), tagcheck.Step(t.Step, 1)); err != nil {
 		return err
 	}
 	return f.change(ctx, "create", t.Name, func(there *segment.Tag) error {
@@ -196,7 +197,7 @@ func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
 			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
 		}
 		if tag, _, ok := segment.GroupOf(t.Name); ok {
-			if err := segment.CheckPruned(t.Name, f.pruned[tag]); err != nil {
+			if err := tagcheck.Pruned(t.Name, f.pruned[tag]); err != nil {
 				return err
 			}
 		}
@@ -207,7 +208,7 @@ func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
 
 // SetStep implements [segment.Creator].
 func (f *Fake) SetStep(ctx context.Context, tag string, step int64) error {
-	if err := segment.CheckStep(step, 1); err != nil {
+	if err := tagcheck.Step(step, 1); err != nil {
 		return err
 	}
 	return f.change(ctx, "set step", tag, func(t *segment.Tag) error {
@@ -232,7 +233,7 @@ func (f *Fake) Prune(ctx context.Context, tag string, before time.Time) (int, er
 		}
 		f.pruned[tag] = before
 		for name := range f.tags {
-			if segment.IsPast(name, tag, before) {
+			if tagcheck.IsPast(name, tag, before) {
 				delete(f.tags, name)
 				removed++
 			}

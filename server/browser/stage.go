@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -27,12 +28,40 @@ type stage struct {
 	server        *server.Server
 	front         *httptest.Server
 	config        server.Config
-	set           *segment.Set
+	set           kept
+	listed        *listed
+	end           func() // ends Run
 	closers       []func()
 }
 
+// kept is a set that servers one after the other serve.
+type kept struct{ *segment.Set }
+
+// Close leaves the set open for the next server.
+func (kept) Close(context.Context) error { return nil }
+
+// listed is a coordinator whose worker IDs have the holders that a test wants.
+type listed struct {
+	coord.Coordinator
+	slots atomic.Pointer[[]coord.Slot]
+	known chan struct{} // closed: the holders are known
+}
+
+// List returns the holders, once they are known.
+func (l *listed) List(ctx context.Context) ([]coord.Slot, error) {
+	select {
+	case <-l.known:
+		return *l.slots.Load(), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // names are of those who hold worker IDs, and of tags.
-type names struct{ holders, tags []string }
+type names struct {
+	holders, tags []string
+	unknown       bool // who holds worker IDs, until the test closes listed.known
+}
 
 // plain are names as they are.
 func plain(workers int) names {
@@ -51,15 +80,21 @@ func newStage(n names, change func(*server.Config)) (*stage, error) {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	s.config = server.Config{
-		Generators: map[string]server.Generator{}, Namespaces: map[string]string{
+		Generators: map[string]*core.Generator{}, Namespaces: map[string]string{
 			"orders": "etcd:/orders",
 			"users":  "etcd:/users",
 		},
 		Leaf: server.Leaf{Enabled: true}, Build: "v0.1.0", Logger: quiet,
 	}
 	ctx := context.Background()
-	for name, f := range map[string]*coordtest.Fake{"orders": s.orders, "users": s.users} {
-		g, err := core.New(ctx, f.Client(),
+	s.listed = &listed{Coordinator: s.orders.Client(), known: make(chan struct{})}
+	if !n.unknown {
+		close(s.listed.known)
+	}
+	for name, c := range map[string]coord.Coordinator{
+		"orders": s.listed, "users": s.users.Client(),
+	} {
+		g, err := core.New(ctx, c,
 			core.Config{Logger: quiet, Lease: coord.LeaseConfig{
 				TTL:     3 * time.Second,
 				Horizon: 4 * time.Second, RenewEvery: 300 * time.Millisecond,
@@ -81,11 +116,13 @@ func newStage(n names, change func(*server.Config)) (*stage, error) {
 		tags = append(tags, segment.Tag{Name: tag, Next: 1, Step: 1000 * int64(i+1), Description: tag})
 	}
 	s.store = segmenttest.NewFake(tags...)
-	var err error
-	if s.set, err = segment.NewSet(ctx, s.store, segment.Config{Logger: quiet}); err != nil {
+	set, err := segment.NewSet(ctx, s.store, segment.Config{Logger: quiet})
+	if err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, func() { _ = s.set.Close(context.Background()) })
+	s.set = kept{set}
+	s.config.Numbers = func(context.Context) (server.Numbers, error) { return s.set, nil }
+	s.closers = append(s.closers, func() { _ = set.Close(context.Background()) })
 	return s, s.serve("127.0.0.1:0", n)
 }
 
@@ -94,8 +131,11 @@ func (s *stage) serve(address string, n names) (err error) {
 	if s.server, err = server.New(s.config); err != nil {
 		return err
 	}
-	s.server.Sequences(s.set)
 	s.list(n)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { s.server.Run(ctx); close(ended) }()
+	s.end = func() { cancel(); <-ended }
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
@@ -105,7 +145,7 @@ func (s *stage) serve(address string, n names) (err error) {
 	return nil
 }
 
-// list has the page show who holds worker IDs.
+// list sets who holds worker IDs.
 func (s *stage) list(n names) {
 	var slots []coord.Slot
 	now := time.Now() //nolint:forbidigo // holders that the page is told of
@@ -116,7 +156,7 @@ func (s *stage) list(n names) {
 			Identity: "ids-" + fmt.Sprint(i), Since: held, Renewed: now, Until: now.Add(30 * time.Second),
 		})
 	}
-	s.server.WorkerIDs("orders", slots, 1024-len(slots), 1024)
+	s.listed.slots.Store(&slots)
 }
 
 // stop ends the server.
@@ -124,6 +164,7 @@ func (s *stage) stop() {
 	s.server.Drain()
 	s.front.CloseClientConnections()
 	s.front.Close()
+	s.end()
 }
 
 // ask sends a request, whatever the answer is.
@@ -137,7 +178,6 @@ func (s *stage) load(ctx context.Context, count int) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for i := 0; ; i++ {
-		s.server.Sample()
 		for _, path := range []string{
 			"/v1/generators/orders/ids", "/v1/generators/users/ids",
 			"/v1/sequences/invoices/numbers", "/v1/sequences/orders%2Feu/numbers",

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -10,9 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Service counts what callers ask of a server. It is a server.Meter. It is safe for concurrent use.
-// Make it with [NewService].
-type Service struct {
+// Server shows a server: it is a server.Meter. It is safe for concurrent use. Make it with
+// [RegisterServer].
+type Server struct {
+	reg               prometheus.Registerer
+	shared            *collector
 	requests, refused *prometheus.CounterVec
 	took              *prometheus.HistogramVec
 
@@ -32,26 +35,31 @@ type series struct {
 	took     prometheus.Observer
 }
 
-// NewService returns metrics of a server that are registered with reg. The error is that of reg, as
-// when it has such metrics already.
-func NewService(reg prometheus.Registerer) (*Service, error) {
-	s := &Service{
-		seen: map[kind]*series{},
+// RegisterServer returns the meter of a server, which shows it in reg: set it as Config.Meter. The
+// error is that of reg, as when it has a server already, and wraps [coord.ErrInvalid] if reg is
+// nil.
+func RegisterServer(reg prometheus.Registerer) (*Server, error) {
+	shared, err := collectorOf(reg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		reg: reg, shared: shared, seen: map[kind]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "unalike_http_requests_total",
 			Help: "Requests answered. Errors of RPCs have the status that they have over HTTP.",
 		}, []string{"handler", "method", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "unalike_http_request_duration_seconds",
-			Help: "How long requests took; streams count when they end.", Buckets: DefaultBuckets(),
+			Help: "How long requests took; streams count when they end.", Buckets: buckets,
 		}, []string{"handler"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "unalike_refusals_total", Help: "Requests and connections refused, by reason.",
 		}, []string{"reason"}),
 	}
 	for _, c := range []prometheus.Collector{s.requests, s.took, s.refused} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metrics: registering: %w", err)
+		if err := s.register(c); err != nil {
+			return nil, err
 		}
 	}
 	for _, reason := range []string{"connections", "requests", "unauthorized"} {
@@ -60,15 +68,43 @@ func NewService(reg prometheus.Registerer) (*Service, error) {
 	return s, nil
 }
 
+func (s *Server) register(c prometheus.Collector) error {
+	if err := s.reg.Register(c); err != nil {
+		return fmt.Errorf("metrics: registering: %w", err)
+	}
+	return nil
+}
+
+// Gauge shows a figure of the server.
+func (s *Server) Gauge(name, help string, value func() float64) error {
+	return s.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "unalike_" + name, Help: help,
+	}, value))
+}
+
+// Store shows whether the store of the tags gives numbers, also before it has answered.
+func (s *Server) Store(check func() error) {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	s.shared.store = check
+}
+
+// WorkerIDs shows how many worker IDs of a generator's namespace are in each state.
+func (s *Server) WorkerIDs(generator string, byState map[string]int) {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	s.shared.workerIDs[generator] = maps.Clone(byState)
+}
+
 // Request counts a request.
-func (s *Service) Request(handler, method string, status int, took time.Duration) {
+func (s *Server) Request(handler, method string, status int, took time.Duration) {
 	one := s.of(kind{handler, methodOf(method), status})
 	one.requests.Inc()
 	one.took.Observe(took.Seconds())
 }
 
 // of returns the series of a kind.
-func (s *Service) of(k kind) *series {
+func (s *Server) of(k kind) *series {
 	s.mu.RLock()
 	one := s.seen[k]
 	s.mu.RUnlock()
@@ -86,7 +122,7 @@ func (s *Service) of(k kind) *series {
 }
 
 // Refused counts a refusal.
-func (s *Service) Refused(reason string) { s.refused.WithLabelValues(reason).Inc() }
+func (s *Server) Refused(reason string) { s.refused.WithLabelValues(reason).Inc() }
 
 // methodOf is the label for a method: a caller may write anything.
 func methodOf(method string) string {
