@@ -89,9 +89,9 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 	return segment.Range{}, err
 }
 
-// enter waits until no other call of this store changes a tag. The caller must call leave. A range
-// that was granted to a call is thrown away if the store has handed out a higher one before it reads
-// that, because a tag that went back looks the same.
+// enter waits until no other call of this store changes a tag. The caller must call leave. A call
+// throws away a range that was granted to it if the store has handed out a higher one, because a
+// tag that went back looks the same.
 func (s *Store) enter(ctx context.Context, tag string) (leave func(), err error) {
 	s.mu.Lock()
 	turn, there := s.turns[tag]
