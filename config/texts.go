@@ -43,17 +43,43 @@ func (c Config) NewTexts(store segment.Store, s segment.Config) (*Texts, error) 
 // [segment.Groups.Next] and [segment.Format.Text]. If the format has no room for all of them it
 // takes no number, and the error is [segment.ErrExhausted].
 func (t *Texts) FillText(ctx context.Context, tag string, dst []string) (int, error) {
-	x, ok := t.all[tag]
-	if !ok {
-		return 0, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
-			keyFormats)
+	x, err := t.text(tag)
+	if err != nil {
+		return 0, err
 	}
 	if room := x.room(); room < int64(len(dst)) { //mutant:format-room
 		return 0, fmt.Errorf("%w: tag %q: format %q has room for %d more numbers, and %d are asked for; "+
 			"write them with more digits", segment.ErrExhausted, tag, x.format, room, len(dst))
 	}
+	return x.fill(dst, func() (time.Time, int64, error) { return x.groups.Next(ctx) })
+}
+
+// FillTextOn is FillText for the numbers of the group that a day is in, see
+// [segment.Groups.NextOn], whose errors it returns as well. It takes the numbers of a past group
+// one by one, until the format has no room for one.
+func (t *Texts) FillTextOn(ctx context.Context, tag string, day time.Time, dst []string,
+) (int, error) {
+	x, err := t.text(tag)
+	if err != nil {
+		return 0, err
+	}
+	return x.fill(dst, func() (time.Time, int64, error) { return x.groups.NextOn(ctx, day) })
+}
+
+// text returns the format of a tag.
+func (t *Texts) text(tag string) (text, error) {
+	x, ok := t.all[tag]
+	if !ok {
+		return x, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
+			keyFormats)
+	}
+	return x, nil
+}
+
+// fill writes numbers and the days of their groups.
+func (x text) fill(dst []string, next func() (time.Time, int64, error)) (int, error) {
 	for i := range dst {
-		day, n, err := x.groups.Next(ctx)
+		day, n, err := next()
 		if err == nil {
 			dst[i], err = x.format.Text(day, n)
 		}

@@ -235,9 +235,13 @@ func (g *Groups) Next(ctx context.Context) (day time.Time, n int64, err error) {
 // NextOn returns a number of the group that a day is in, for a late posting, and the first day of
 // that group as Next does. Year, month and day count as they stand, whatever the location is. A
 // number of a past group is taken from the store by itself, in two calls, and a past group that is
-// not there is created, unless it was pruned, which is ErrPruned. A group that has not begun is an
-// error that wraps [ErrInvalidConfig]. Like Next, it opens the present group.
+// not there is created, unless it was pruned, which is ErrPruned. A group that has not begun is
+// ErrNotBegun, and Always has no groups, which is ErrNoGroups. Like Next, it opens the present
+// group.
 func (g *Groups) NextOn(ctx context.Context, day time.Time) (first time.Time, n int64, err error) {
+	if g.period == Always {
+		return first, 0, fmt.Errorf("%w: tag %q", ErrNoGroups, g.tag)
+	}
 	first = g.dayOf(day)
 	ctx, end, err := g.begin(ctx)
 	if err != nil {
@@ -280,7 +284,7 @@ func (g *Groups) nextOn(ctx context.Context, first, day time.Time) (n int64, err
 		return 0, err
 	}
 	if first.After(present.day) {
-		return 0, invalid("the group of %s has not begun", day.Format(time.DateOnly))
+		return 0, fmt.Errorf("%w: tag %q: it is %s", ErrNotBegun, g.tag, day.Format(time.DateOnly))
 	}
 	if first.Equal(present.day) {
 		n, err = present.NextContext(ctx)

@@ -479,7 +479,7 @@ func TestGroups_NextOn(t *testing.T) {
 		}
 		wantGroup(t, g, "2000-01-01", 1)
 		on("2000-01-01", 2, nil)
-		on("2000-01-02", 0, segment.ErrInvalidConfig)
+		on("2000-01-02", 0, segment.ErrNotBegun)
 		time.Sleep(40 * 24 * time.Hour)
 		wantGroup(t, g, "2000-02-10", 1)
 		synctest.Wait()
@@ -500,6 +500,8 @@ func TestGroups_NextOn(t *testing.T) {
 		on("2000-02-01", 3, nil)
 		wantErr(t, "Close", g.Close(t.Context()), nil)
 		on("2000-02-01", 0, segment.ErrClosed)
+		_, _, err := groups(t, store, segment.Always, nil).NextOn(t.Context(), day(t, "2000-02-01"))
+		wantErr(t, "without groups", err, segment.ErrNoGroups)
 	})
 }
 
