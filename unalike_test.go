@@ -3,12 +3,16 @@ package unalike_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/unalike-id/unalike"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
 )
 
@@ -51,6 +55,38 @@ func TestOpen(t *testing.T) {
 			t.Errorf("Next after Close: %v", err)
 		}
 	}
+}
+
+// TestOpen_NewFile: the first program of a machine need not wait, and logs nothing that is worth a
+// warning.
+func TestOpen_NewFile(t *testing.T) {
+	path := filepath.ToSlash(filepath.Join(t.TempDir(), "ids"))
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		layout := core.DefaultLayout()
+		layout.Epoch = time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC) // a bubble begins in 2000
+		began := time.Now()
+		ids, err := unalike.Open(t.Context(), "file:"+path, unalike.Config{
+			Layout: layout, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+				Level: slog.LevelWarn,
+			})),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ids.Next(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("the first ID came after %v", took)
+		}
+		if err := ids.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if log.Len() > 0 {
+			t.Errorf("the log has %s", &log)
+		}
+	})
 }
 
 // TestOpen_Invalid: what is wrong is one kind of error, and nothing is left open.

@@ -34,12 +34,31 @@ func (c Config) newTexts(store segment.Store, s segment.Config) (map[string]text
 // FillText fills dst with new numbers of a tag, written in its format, as
 // [segment.Groups.FillText] does. The error is [segment.ErrUnknownTag] if the tag has no format.
 func (s *Segments) FillText(ctx context.Context, tag string, dst []string) (int, error) {
-	x, ok := s.texts[tag]
-	if !ok {
-		return 0, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
-			keyFormats)
+	x, err := s.text(tag)
+	if err != nil {
+		return 0, err
 	}
 	return x.groups.FillText(ctx, x.format, dst)
+}
+
+// FillTextOn is FillText for the group that a day is in, as [segment.Groups.FillTextOn].
+func (s *Segments) FillTextOn(ctx context.Context, tag string, day time.Time, dst []string,
+) (int, error) {
+	x, err := s.text(tag)
+	if err != nil {
+		return 0, err
+	}
+	return x.groups.FillTextOn(ctx, x.format, day, dst)
+}
+
+// text returns the format of a tag.
+func (s *Segments) text(tag string) (text, error) {
+	x, ok := s.texts[tag]
+	if !ok {
+		return x, fmt.Errorf("%w: %q has no format; name one with the key %s", segment.ErrUnknownTag, tag,
+			keyFormats)
+	}
+	return x, nil
 }
 
 // readyTexts waits until there are numbers of all tags that have a format.

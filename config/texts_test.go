@@ -152,3 +152,30 @@ func TestTextsErrors(t *testing.T) {
 		t.Errorf("a tag that is not there: %v", err)
 	}
 }
+
+// TestTexts_FillTextOn: numbers of a past group are written with its date, and those of a tag whose
+// format has no date belong to no day.
+func TestTexts_FillTextOn(t *testing.T) {
+	fakeStore("days")
+	c := parse(t, "store: memory://user:secret@days\nformats: \"orders={YYYY-MM-DD}-{n:1}, line "+
+		"items=L{n:4}\"\n")
+	s, err := c.OpenSegments(t.Context(), segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	day, dst := time.Date(2020, time.May, 31, 0, 0, 0, 0, time.UTC), make([]string, 10)
+	n, err := s.FillTextOn(t.Context(), "orders", day, dst)
+	if n != 9 || dst[0] != "2020-05-31-1" || dst[8] != "2020-05-31-9" ||
+		!errors.Is(err, segment.ErrExhausted) {
+		t.Errorf("orders: %d, %q, %v", n, dst, err)
+	}
+	_, err = s.FillTextOn(t.Context(), "line items", day, dst)
+	if !errors.Is(err, segment.ErrNoGroups) {
+		t.Errorf("line items: %v", err)
+	}
+	_, err = s.FillTextOn(t.Context(), "invoices", day, dst)
+	if !errors.Is(err, segment.ErrUnknownTag) {
+		t.Errorf("invoices: %v", err)
+	}
+}

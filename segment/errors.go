@@ -28,6 +28,10 @@ var (
 	ErrDamaged = errors.New("segment: what is stored is damaged")
 	// ErrPruned is returned for a number of a group that an operator has removed from the store.
 	ErrPruned = errors.New("segment: the group was pruned")
+	// ErrNotBegun is returned for a number of a group that has not begun.
+	ErrNotBegun = errors.New("segment: the group of that day has not begun")
+	// ErrNoGroups is returned for a number of a day if the numbers of the tag have no groups.
+	ErrNoGroups = errors.New("segment: the numbers of the tag are not grouped by date")
 	// ErrUnavailable says that everything in memory is used up, and the store could not be reached or
 	// gives numbers more slowly than they are used. It wraps the cause.
 	ErrUnavailable = errors.New("segment: no number is left")

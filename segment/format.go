@@ -247,3 +247,17 @@ func mod97(text string) string {
 	}
 	return fmt.Sprintf("%02d", 98-r*100%97)
 }
+
+// fill writes numbers and the days of their groups, until there is an error.
+func (f Format) fill(dst []string, next func() (time.Time, int64, error)) (int, error) {
+	for i := range dst {
+		day, n, err := next()
+		if err == nil {
+			dst[i], err = f.Text(day, n)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(dst), nil
+}

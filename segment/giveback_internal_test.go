@@ -40,3 +40,30 @@ func TestCallerWhoComesLate(t *testing.T) {
 			held.first+n-1)
 	}
 }
+
+// TestSequence_CallerLeavesBeforeTheEnd: a number that is taken on demand, whose caller gives up
+// when the store has answered, is given back and not kept. A caller who comes meanwhile has the
+// next one taken.
+func TestSequence_CallerLeavesBeforeTheEnd(t *testing.T) {
+	c, err := Config{Step: 1, MaxStep: 1}.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSequence(new(endless), "t", c.of("t"))
+	defer s.Close(t.Context())
+	s.refilling = true
+	last, unwanted := s.finish(Range{1, 1}, nil, 0)
+	if last || unwanted != (Range{1, 1}) || s.next != nil || s.cur.Load().left() > 0 {
+		safetytest.Of(t).Errorf("the last attempt: %v; not wanted: %v; held: %v, %d", last, unwanted,
+			s.next, s.cur.Load().left())
+	}
+	if !s.refilling {
+		t.Error("another refill can begin before the number is given back")
+	}
+	if last, unwanted = s.finish(none, nil, 0); !last || unwanted != none {
+		t.Errorf("afterwards: %v, %v", last, unwanted)
+	}
+	if n, err := s.NextContext(t.Context()); n != 1 || err != nil {
+		safetytest.Unless(t, err).Errorf("Next = %d, %v; want 1", n, err)
+	}
+}

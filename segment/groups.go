@@ -94,9 +94,13 @@ type Groups struct {
 	turn    chan struct{}         // holds something while a group is opened, and after the end
 	life    context.Context
 	cut     context.CancelFunc
-	running sync.WaitGroup // groups that are past, and give back what they hold
+	tidy    context.Context // of giving numbers back; ends when Close has no more time
+	cutTidy context.CancelFunc
 	closing sync.Once
 	closed  error // what Close returned
+
+	mu      sync.Mutex     // guards that life ends, for begin
+	running sync.WaitGroup // everything that uses the store beside the present group
 }
 
 // group is the numbers of one group.
@@ -139,6 +143,7 @@ func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config)
 		turn: make(chan struct{}, 1),
 	}
 	g.life, g.cut = context.WithCancel(context.Background())
+	g.tidy, g.cutTidy = context.WithCancel(context.Background())
 	return g, nil
 }
 
@@ -194,16 +199,15 @@ func (g *Groups) FillText(ctx context.Context, f Format, dst []string) (int, err
 		return 0, fmt.Errorf("%w: tag %q: format %q has room for %d more numbers, and %d are asked for; "+
 			"write them with more digits", ErrExhausted, g.tag, f, room, len(dst))
 	}
-	for i := range dst {
-		day, n, err := g.Next(ctx)
-		if err == nil {
-			dst[i], err = f.Text(day, n)
-		}
-		if err != nil {
-			return i, err
-		}
-	}
-	return len(dst), nil
+	return f.fill(dst, func() (time.Time, int64, error) { return g.Next(ctx) })
+}
+
+// FillTextOn is FillText for the group that a day is in, see [Groups.NextOn], whose errors it
+// returns as well. It takes the numbers of a past group one by one, until the format has no room
+// for one.
+func (g *Groups) FillTextOn(ctx context.Context, f Format, day time.Time, dst []string,
+) (int, error) {
+	return f.fill(dst, func() (time.Time, int64, error) { return g.NextOn(ctx, day) })
 }
 
 // Next returns the next number of the group that the clock is in, and the first day of that group,
@@ -235,35 +239,72 @@ func (g *Groups) Next(ctx context.Context) (day time.Time, n int64, err error) {
 // NextOn returns a number of the group that a day is in, for a late posting, and the first day of
 // that group as Next does. Year, month and day count as they stand, whatever the location is. A
 // number of a past group is taken from the store by itself, in two calls, and a past group that is
-// not there is created, unless it was pruned, which is ErrPruned. A group that has not begun is an
-// error that wraps [ErrInvalidConfig]. Like Next, it opens the present group.
+// not there is created, unless it was pruned, which is ErrPruned. A group that has not begun is
+// ErrNotBegun, and Always has no groups, which is ErrNoGroups. Like Next, it opens the present
+// group.
 func (g *Groups) NextOn(ctx context.Context, day time.Time) (first time.Time, n int64, err error) {
-	first = g.dayOf(day)
-	present, err := g.at(ctx, g.now())
-	if err == nil && g.life.Err() != nil {
-		err = ErrClosed
+	if g.period == Always {
+		return first, 0, fmt.Errorf("%w: tag %q", ErrNoGroups, g.tag)
 	}
+	first = g.dayOf(day)
+	ctx, end, err := g.begin(ctx)
 	if err != nil {
 		return first, 0, err
 	}
+	defer end()
+	n, err = g.nextOn(ctx, first, day)
+	return first, n, g.ended(err)
+}
+
+// begin registers a call that Close ends and waits for. The caller must call end.
+func (g *Groups) begin(ctx context.Context) (_ context.Context, end func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.life.Err() != nil {
+		return nil, nil, ErrClosed
+	}
+	g.running.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(g.life, cancel) //mutant:segment-next-on
+	return ctx, func() {
+		stop()
+		cancel()
+		g.running.Done()
+	}, nil
+}
+
+// ended is the error of a call: ErrClosed if Close has ended it.
+func (g *Groups) ended(err error) error {
+	if err != nil && g.life.Err() != nil { //mutant:segment-closed
+		return ErrClosed
+	}
+	return err
+}
+
+// nextOn is NextOn, for the group that begins on a day.
+func (g *Groups) nextOn(ctx context.Context, first, day time.Time) (n int64, err error) {
+	present, err := g.at(ctx, g.now())
+	if err != nil {
+		return 0, err
+	}
 	if first.After(present.day) {
-		return first, 0, invalid("the group of %s has not begun", day.Format(time.DateOnly))
+		return 0, fmt.Errorf("%w: tag %q: it is %s", ErrNotBegun, g.tag, day.Format(time.DateOnly))
 	}
 	if first.Equal(present.day) {
 		n, err = present.NextContext(ctx)
 		if !errors.Is(err, ErrClosed) || present == g.cur.Load() {
-			return first, n, err
+			return n, err
 		}
 	}
 	c := g.cfg
 	c.Step, c.MaxStep, c.OnDemand = 1, 1, true
 	s, err := g.open(ctx, first, c)
 	if err != nil {
-		return first, 0, err
+		return 0, err
 	}
 	n, err = s.NextContext(ctx)
-	go func() { _ = s.Close(context.WithoutCancel(ctx)) }() // a number that comes late is given back
-	return first, n, err
+	g.running.Go(func() { _ = s.Close(g.tidy) }) // a number that comes late is given back
+	return n, err
 }
 
 // at returns the group that a time is in, or the present one if that is later.
@@ -305,7 +346,7 @@ func (g *Groups) entered(now, day time.Time) <-chan error {
 	opened := make(chan error, 1)
 	g.running.Go(func() {
 		defer func() { <-g.turn }()
-		opened <- g.enter(now, day)
+		opened <- g.ended(g.enter(now, day))
 	})
 	return opened
 }
@@ -318,6 +359,24 @@ func (g *Groups) doubted(present *group, today time.Time) *doubt {
 		return nil
 	}
 	return d
+}
+
+// watch notices that the clock is right again though nobody calls, so that a later doubt does not
+// inherit the age of this one.
+func (g *Groups) watch(present *group, since time.Time) {
+	tick := time.NewTicker(doubtEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-g.life.Done():
+			return
+		}
+		d := g.doubted(present, g.dayOf(g.now().In(g.zone))) //mutant:segment-doubt-ends
+		if d == nil || !d.since.Equal(since) {
+			return
+		}
+	}
 }
 
 // opening is the error of a caller whose time was over before the group was there.
@@ -345,6 +404,9 @@ func (g *Groups) enter(now, day time.Time) error {
 		if was := g.doubt.Load(); was != nil {
 			d.since = was.since
 		} else {
+			if past != nil {
+				g.running.Go(func() { g.watch(past, d.since) })
+			}
 			g.cfg.Logger.Warn("no later group is opened", "tag", g.tag, "error", wrong)
 		}
 		g.doubt.Store(d)
@@ -436,8 +498,6 @@ func (g *Groups) open(ctx context.Context, day time.Time, c Config) (*Sequence, 
 	switch {
 	case err == nil || errors.Is(err, ErrTagExists):
 		return New(ctx, g.store, name, c)
-	case g.life.Err() != nil:
-		return nil, ErrClosed
 	case !refused(err):
 		err = fmt.Errorf("%w: tag %q: making it: %w", ErrUnavailable, name, err)
 	}
@@ -456,7 +516,7 @@ func (g *Groups) since(day time.Time) time.Time {
 
 // leave gives back what is held of a group that is past, which is lost if that does not work.
 func (g *Groups) leave(past *group) {
-	if err := past.Close(context.Background()); err != nil {
+	if err := past.Close(g.tidy); err != nil {
 		g.cfg.Logger.Warn("giving back numbers of a past group failed", "tag", past.tag, "error", err)
 	}
 }
@@ -465,7 +525,12 @@ func (g *Groups) leave(past *group) {
 // back. A second call returns what the first did.
 func (g *Groups) Close(ctx context.Context) error {
 	g.closing.Do(func() {
+		g.mu.Lock()
 		g.cut()
+		g.mu.Unlock()
+		stop := context.AfterFunc(ctx, g.cutTidy)
+		defer g.cutTidy()
+		defer stop()
 		g.turn <- struct{}{} // nobody opens a group any more
 		if p := g.cur.Load(); p != nil {
 			g.closed = p.Close(ctx)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,8 +258,8 @@ func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
 		store := fake(10)
 		for what, s := range map[string]segment.Store{"a clock": store, "none": clockless{store, store}} {
 			g := groups(t, s, segment.Monthly, nil)
-			ahead := time.Duration(0)
-			g.SetClock(func() time.Time { return time.Now().Add(ahead) })
+			var ahead atomic.Int64
+			g.SetClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 			next := func(want string, warnings int) {
 				t.Helper()
 				first, _, err := g.Next(t.Context())
@@ -270,7 +271,7 @@ func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
 			}
 			month := time.Now().UTC().Format("2006-01") + "-01"
 			next(month, 0)
-			ahead = 3660 * 24 * time.Hour
+			ahead.Store(int64(3660 * 24 * time.Hour))
 			calls := store.Calls("now")
 			for range 50 {
 				next(month, 1)
@@ -279,9 +280,9 @@ func TestGroups_WrongClockOpensNoGroup(t *testing.T) {
 			if n := store.Calls("now") - calls; n > 6 {
 				t.Errorf("with %s: the clock of the store was read %d times in 5 s", what, n)
 			}
-			ahead = 0
+			ahead.Store(0)
 			next(month, 0)
-			ahead = 23 * time.Hour // it is near enough
+			ahead.Store(int64(23 * time.Hour)) // it is near enough
 			time.Sleep(time.Until(day(t, month).AddDate(0, 1, 0)) - 22*time.Hour)
 			next(day(t, month).AddDate(0, 1, 0).Format(time.DateOnly), 0)
 			wantErr(t, "Close", g.Close(t.Context()), nil)
@@ -296,10 +297,10 @@ func TestGroups_DoubtWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(1000)
 		g := groups(t, store, segment.Monthly, nil)
-		ahead := time.Duration(0)
-		g.SetClock(func() time.Time { return time.Now().Add(ahead) })
+		var ahead atomic.Int64
+		g.SetClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 		wantGroup(t, g, "2000-01-01", 1)
-		ahead = 3660 * 24 * time.Hour
+		ahead.Store(int64(3660 * 24 * time.Hour))
 		wantAll := func(within time.Duration) {
 			t.Helper()
 			began := time.Now()
@@ -378,6 +379,90 @@ func TestGroups_MachineThatHasSlept(t *testing.T) {
 	})
 }
 
+// TestGroups_DoubtEndsWithoutACall: a clock that was wrong, and was right again while no call came,
+// is doubted for ten minutes when it is wrong again.
+func TestGroups_DoubtEndsWithoutACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		g := groups(t, clockless{store, store}, segment.Daily, nil)
+		var ahead atomic.Int64 // days
+		g.SetClock(func() time.Time { return time.Now().AddDate(0, 0, int(ahead.Load())) })
+		wantGroup(t, g, "2000-01-01", 1)
+		ahead.Store(3)
+		wantGroup(t, g, "2000-01-01", 2)
+		time.Sleep(time.Minute)
+		ahead.Store(0)
+		time.Sleep(time.Hour)
+		ahead.Store(9)
+		for n := range int64(5) {
+			wantGroup(t, g, "2000-01-01", n+3)
+			time.Sleep(2 * time.Second) // the clocks are compared meanwhile
+		}
+		time.Sleep(10 * time.Minute)
+		wantGroup(t, g, "2000-01-01", 8)
+		synctest.Wait()
+		wantGroup(t, g, "2000-01-10", 1)
+	})
+}
+
+// TestGroups_CloseBesideCalls: calls that wait for a store that does not answer return ErrClosed
+// when the groups are closed. Close ends with its context, and none uses the store afterwards.
+func TestGroups_CloseBesideCalls(t *testing.T) {
+	next := func(g *segment.Groups) error {
+		_, _, err := g.Next(context.Background())
+		return err
+	}
+	past := func(g *segment.Groups) error {
+		_, _, err := g.NextOn(context.Background(), time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))
+		return err
+	}
+	for what, c := range map[string]struct {
+		hangs  string
+		opened bool // a group is open before
+		call   func(*segment.Groups) error
+	}{
+		"the tag is read":                 {"tag", false, next},
+		"the first range is taken":        {"take", false, next},
+		"the tag of a past group is read": {"tag", true, past},
+		"a number of it is taken":         {"take", true, past},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := fake(10)
+			g := groups(t, store, segment.Daily, nil)
+			if c.opened {
+				wantGroup(t, g, "2000-01-01", 1)
+			}
+			var calls atomic.Int64
+			counted := func(ctx context.Context, op, tag string, do func() error) error {
+				calls.Add(1)
+				defer calls.Add(-1)
+				return hang(ctx, op, tag, do)
+			}
+			store.Intercept(only(c.hangs, counted))
+			result := make(chan error, 1)
+			go func() { result <- c.call(g) }()
+			time.Sleep(time.Second)
+			if calls.Load() == 0 {
+				t.Errorf("%s: no call waits", what)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			_ = g.Close(ctx)
+			if took := time.Since(began); took > 100*time.Millisecond {
+				t.Errorf("%s: Close took %v", what, took)
+			}
+			if n := calls.Load(); n != 0 {
+				t.Errorf("%s: %d calls of the store outlive Close", what, n)
+			}
+			err := <-result
+			if !errors.Is(err, segment.ErrClosed) || errors.Is(err, segment.ErrUnavailable) {
+				t.Errorf("%s: the call returned %v", what, err)
+			}
+		})
+	}
+}
+
 // TestGroups_NextOn: a late posting gets a number of its own group, of which no process holds any,
 // also of groups that nobody has used; not of groups that have not begun or were pruned.
 func TestGroups_NextOn(t *testing.T) {
@@ -394,7 +479,7 @@ func TestGroups_NextOn(t *testing.T) {
 		}
 		wantGroup(t, g, "2000-01-01", 1)
 		on("2000-01-01", 2, nil)
-		on("2000-01-02", 0, segment.ErrInvalidConfig)
+		on("2000-01-02", 0, segment.ErrNotBegun)
 		time.Sleep(40 * 24 * time.Hour)
 		wantGroup(t, g, "2000-02-10", 1)
 		synctest.Wait()
@@ -415,6 +500,8 @@ func TestGroups_NextOn(t *testing.T) {
 		on("2000-02-01", 3, nil)
 		wantErr(t, "Close", g.Close(t.Context()), nil)
 		on("2000-02-01", 0, segment.ErrClosed)
+		_, _, err := groups(t, store, segment.Always, nil).NextOn(t.Context(), day(t, "2000-02-01"))
+		wantErr(t, "without groups", err, segment.ErrNoGroups)
 	})
 }
 

@@ -46,11 +46,12 @@ func (s *Sequence) refilled() {
 		began := time.Now()
 		r, err := s.fetch()
 		took := time.Since(began)
-		if err == nil && s.unwanted() {
-			_ = s.putBack(s.life, r) //mutant:segment-unwanted
-			r = none
+		last, unwanted := s.finish(r, err, took)
+		if unwanted.Len() > 0 {
+			_ = s.putBack(s.life, unwanted) //mutant:segment-unwanted
+			last, _ = s.finish(none, nil, took)
 		}
-		if s.finish(r, err, took) {
+		if last {
 			return
 		}
 		pause := s.pause(attempt)
@@ -66,10 +67,9 @@ func (s *Sequence) refilled() {
 }
 
 // unwanted reports whether numbers are taken on demand, and every caller has given up. Then none is
-// taken or kept: other processes may take and issue higher ones before the next call.
+// taken or kept: other processes may take and issue higher ones before the next call. The lock is
+// held.
 func (s *Sequence) unwanted() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.cfg.OnDemand && s.ended == nil && s.line.Len() == 0
 }
 
@@ -97,8 +97,8 @@ func (s *Sequence) fetch() (Range, error) {
 	s.mu.Lock()
 	unknown := s.figures.base == 0 && s.cfg.MaxStep == 0 // the first range has the tag's own step
 	look := s.back || s.cfg.Step == 0 && !unknown && time.Since(s.figures.based) >= refreshEvery
-	s.mu.Unlock()
 	unwanted := s.unwanted() //mutant:segment-probe
+	s.mu.Unlock()
 	if look || unwanted {
 		if err := s.look(ctx); err != nil || unwanted {
 			return none, err
@@ -188,10 +188,15 @@ func (s *Sequence) setBack(back bool) {
 	s.back = back
 }
 
-// finish notes what an attempt gave, and wakes those who wait. It reports whether that was the last
-// one.
-func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
+// finish notes the result of an attempt, and wakes those who wait. It reports whether that was the
+// last one. If no caller wants the range any more, it only returns that: the caller must give it
+// back, and call finish without a range.
+func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool, unwanted Range) {
 	s.mu.Lock()
+	if err == nil && r.Len() > 0 && s.unwanted() { //mutant:segment-finish
+		s.mu.Unlock()
+		return false, r
+	}
 	if back, ok := errors.AsType[*WentBackError](err); ok {
 		s.top = max(s.top, back.Above) // a store may know more, from other sequences of the tag
 	}
@@ -235,7 +240,7 @@ func (s *Sequence) finish(r Range, err error, took time.Duration) (last bool) {
 	if news {
 		s.running.Go(s.announce) // the next attempt does not wait for who is told
 	}
-	return last
+	return last, none
 }
 
 // announce says how the sequence is, and again if that has changed meanwhile.

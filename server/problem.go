@@ -129,6 +129,8 @@ var kinds = []kind{
 	},
 	{segment.ErrDamaged, unavailable, 0, ""},
 	{segment.ErrPruned, http.StatusNotFound, 0, ""},
+	{segment.ErrNotBegun, http.StatusBadRequest, 0, ""},
+	{segment.ErrNoGroups, http.StatusBadRequest, 0, ""},
 	{segment.ErrInvalidConfig, unavailable, 0, "the store of the tags refuses the server's call"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
@@ -102,6 +103,24 @@ func (s *Server) fromStore(ctx context.Context, r *request, w want,
 // writer is [Numbers] that can write numbers of tags as texts, as a config.Segments can.
 type writer interface {
 	FillText(ctx context.Context, tag string, dst []string) (n int, err error)
+	FillTextOn(ctx context.Context, tag string, day time.Time, dst []string) (n int, err error)
+}
+
+// firstOn is the first day of which there are numbers: each day can make a group in the store.
+var firstOn = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// wantedDay returns the day of the group from which a request wants numbers; the zero time: the
+// present group.
+func wantedDay(r *request) (time.Time, error) {
+	if !r.query.Has("on") {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, r.query.Get("on"))
+	if err != nil || day.Before(firstOn) || len(r.query["on"]) > 1 {
+		return day, problemf(http.StatusBadRequest, "on is a single day from %s on, for example "+
+			"2026-11-30", firstOn.Format(time.DateOnly))
+	}
+	return day, nil
 }
 
 // texts answers with new numbers of a tag, written in its format.
@@ -113,7 +132,11 @@ func (s *Server) texts(w http.ResponseWriter, r *request) error {
 	if wants.count > smallReply {
 		return problemf(http.StatusBadRequest, "count is at most %d here", smallReply)
 	}
-	if err := checkTag(r.PathValue("tag")); err != nil {
+	day, err := wantedDay(r)
+	if err == nil {
+		err = checkTag(r.PathValue("tag"))
+	}
+	if err != nil {
 		return err
 	}
 	all := make([]string, wants.count)
@@ -122,7 +145,11 @@ func (s *Server) texts(w http.ResponseWriter, r *request) error {
 		if !ok {
 			return problemf(http.StatusNotFound, "no tag has a format here")
 		}
-		_, err := from.FillText(ctx, r.PathValue("tag"), all)
+		if day.IsZero() {
+			_, err := from.FillText(ctx, r.PathValue("tag"), all)
+			return err
+		}
+		_, err := from.FillTextOn(ctx, r.PathValue("tag"), day, all)
 		return err
 	}); err != nil {
 		return err

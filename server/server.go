@@ -175,7 +175,10 @@ func (s *Server) routes() {
 	read("/v1/sequences", s.listSequences)
 	issue("/v1/generators/{generator}/ids", s.ids)
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
-	issue("/v1/sequences/{tag}/texts", s.texts)
+	s.route(s.mux, route{
+		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: Generate, issues: true,
+		takes: []string{"count", "wait", "on"},
+	}, s.texts)
 	if s.cfg.Leaf.Enabled {
 		s.leafRoutes()
 	}

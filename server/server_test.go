@@ -102,6 +102,11 @@ func (w written) FillText(ctx context.Context, tag string, dst []string) (int, e
 	return n, err
 }
 
+func (w written) FillTextOn(ctx context.Context, tag string, _ time.Time, dst []string,
+) (int, error) {
+	return w.FillText(ctx, tag, dst)
+}
+
 // TestTexts: numbers of a tag come in its format, where tags have formats.
 func TestTexts(t *testing.T) {
 	r := serve(t, nil)
@@ -123,6 +128,11 @@ func TestTexts(t *testing.T) {
 		{"/v1/sequences/t/texts?count=257", nil, 400, "count is at most 256 here"},
 		{"/v1/sequences/t/texts?count=x", nil, 400, "from 1 to"},
 		{"/v1/sequences/none/texts", nil, 404, "there is no such tag"},
+		{"/v1/sequences/t/texts?on=2026-02-30", nil, 400, "on is a single day from 2000-01-01 on"},
+		{"/v1/sequences/t/texts?on=1999-12-31", nil, 400, "on is a single day from 2000-01-01 on"},
+		{"/v1/sequences/t/texts?on=", nil, 400, "on is a single day from 2000-01-01 on"},
+		{"/v1/sequences/t/texts?on=2026-01-01&on=2026-01-02", nil, 400, "on is a single day"},
+		{"/v1/sequences/t/numbers?on=2026-01-01", nil, 400, `the parameter \"on\" is not known`},
 	} {
 		got := r.call("POST", c.path, c.header...)
 		if got.StatusCode != c.status || !strings.Contains(got.body, c.want) {

@@ -40,6 +40,15 @@ func TestGenerateFormats(t *testing.T) {
 	}
 }
 
+// TestGenerate_NewFile: a file that was not there costs no wait, and no word about it.
+func TestGenerate_NewFile(t *testing.T) {
+	t.Parallel()
+	got := call(t, nil, "", "generate", "--coordinator", "file://"+urlPath(t.TempDir())+"/ids")
+	if got.code != exitOK || got.stderr != "" {
+		t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
+	}
+}
+
 // TestGenerateFailures are failures that are no mistake on the command line.
 func TestGenerateFailures(t *testing.T) {
 	file := settingsFile(t, "layout: 41/10/12/1ms/2999-01-01T00:00:00Z\n")

@@ -26,7 +26,7 @@ func TestClockSteps(t *testing.T) {
 				shifted := clocktest.NewShifted(time.Now())
 				seen := map[core.ID]bool{}
 				for range 2 {
-					c, err := open(path, Options{Clock: shifted}, false)
+					c, err := New(path, Options{Clock: shifted})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -21,7 +21,7 @@ func harness(tb testing.TB) coordtest.Harness {
 	participant := func(path string) func(testing.TB, coord.Range) coord.Coordinator {
 		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 			tb.Helper()
-			c, err := open(path, Options{}, false)
+			c, err := New(path, Options{})
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -23,9 +23,9 @@
 //
 // # Waits
 //
-//   - A new file and a lost one look alike. So nothing is granted for 4 s after one was made:
-//     by then the windows are over that a lost one may have had. "unalike init", called
-//     beforehand, says that the file is new, and spares the wait.
+//   - A new file needs none. The process that makes it marks PATH.lock first, and each write marks
+//     a lock file that has no mark. If the file is missing and PATH.lock has a mark, the file was
+//     lost: nothing is granted for 4 s. By then the windows are over that it may have had.
 //   - A start after a crash takes another worker ID at once. If there is no other, it is told when
 //     the lease ends, which takes at most a TTL.
 //
@@ -53,6 +53,6 @@
 //   - An older copy of the file that is put back when no process runs, and less than a TTL after
 //     it was made: call "unalike quarantine" before the first start. The same holds for a process
 //     that starts within a second after a copy was put back, before the others have renewed.
-//   - A lock file that is deleted at the moment in which a process replaces the file: leave
-//     PATH.lock in place.
+//   - A lock file that is deleted at the moment in which a process replaces the file, or together
+//     with the file while IDs of the last 4 s are in use: leave PATH.lock in place.
 package file

@@ -16,7 +16,7 @@ func TestCoordinator_AtItsLimits(t *testing.T) {
 	l := drivertest.Limits{Workers: drivertest.Most(1 << 16)}
 	l.Open = func(tb testing.TB) drivertest.Operator {
 		tb.Helper()
-		c, err := open(path, Options{Namespace: drivertest.LongName()}, false)
+		c, err := New(path, Options{Namespace: drivertest.LongName()})
 		return drivertest.Closing(tb, c, err)
 	}
 	l.Occupy = func(tb testing.TB, like func(string, int) string) {
@@ -35,6 +35,6 @@ func TestCoordinator_AtItsLimits(t *testing.T) {
 // TestGenerator_AllStripesHeavy: a generator with 1,024 stripes starts and renews each worker ID.
 func TestGenerator_AllStripesHeavy(t *testing.T) {
 	t.Parallel()
-	c, err := open(filepath.Join(t.TempDir(), "ids"), Options{}, false)
+	c, err := New(filepath.Join(t.TempDir(), "ids"), Options{})
 	drivertest.Stripes(t, drivertest.Closing(t, c, err), nil)
 }

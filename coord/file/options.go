@@ -52,10 +52,7 @@ type Coordinator struct{ *protocol.Coordinator }
 
 // New returns a coordinator for the namespace in the file at path, whose folder must exist. It
 // touches no file; the first call makes one. Errors wrap [coord.ErrInvalid].
-func New(path string, opts Options) (*Coordinator, error) { return open(path, opts, true) }
-
-// open is New. Forgets is false if a new file is certain to be none that was lost.
-func open(path string, opts Options, forgets bool) (*Coordinator, error) {
+func New(path string, opts Options) (*Coordinator, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: the path is empty; name a file", coord.ErrInvalid)
 	}
@@ -79,15 +76,15 @@ func open(path string, opts Options, forgets bool) (*Coordinator, error) {
 	}
 	store := filestore.New(filestore.Options{
 		Path: path, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: leases,
+		Clock: common.Clock, Leases: leases, Fresh: true,
 	})
 	c, err := protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
 		Place: driver.JoinPlace("file", place, opts.Namespace),
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		ShortOnly: "what a file that was lost may have said is waited out at each start with a new one",
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: forgets, Clock: common.Clock,
+		ShortOnly: "a lost file is waited out for as long, whatever it was declared with",
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: true, Clock: common.Clock,
 		Logger: common.Logger,
 	})
 	if err != nil {

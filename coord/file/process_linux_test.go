@@ -36,7 +36,7 @@ func init() {
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ids")
-	c, err := open(path, Options{}, false)
+	c, err := New(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package filelock
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -159,21 +160,44 @@ func (l *File) Current() bool {
 // Unlock frees the lock, and does not wait for a disk. The file stays.
 func (l *File) Unlock() { _ = l.file.Close() }
 
+// signatureSize is the length of a signature. A mark follows it.
+const signatureSize = 64
+
 // signed is what this process writes into what it locks. It is random, because containers
 // that share a file may have the same process number.
-var signed = fmt.Appendln(nil, os.Getpid(), rand.Text())
+var signed = fmt.Appendf(nil, "%-*s\n", signatureSize-1,
+	fmt.Sprint(os.Getpid())+" "+rand.Text())
 
 // sign writes who holds the lock, for the refusals of others. It is of no
-// consequence if it fails. The signature stays when the lock is free again.
+// consequence if it fails. The signature stays when the lock is free again. It is written in
+// place, so that no crash removes a mark.
 func (l *File) sign() {
-	if !l.own && l.file.Truncate(0) == nil {
-		_, _ = l.file.WriteAt(signed, 0)
+	if !l.own {
+		_, _ = l.file.WriteAt(signed, 0) //mutant:lock-sign
 	}
+}
+
+// Mark marks the lock file permanently and calls sync with it.
+func (l *File) Mark(sync func(*os.File) error) error {
+	f, err := os.OpenFile(l.path, os.O_WRONLY, 0) // the locked one may be open for reading only
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteAt([]byte("used\n"), signatureSize)
+	return cmp.Or(err, sync(f))
+}
+
+// Marked reports whether [File.Mark] was called for the lock file, by this or another process. It
+// returns true if the system does not tell.
+func (l *File) Marked() bool {
+	info, err := l.file.Stat()
+	return err != nil || info.Size() > signatureSize
 }
 
 // holder reads which process holds the lock of f.
 func holder(path string, f *os.File) *HeldError {
-	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 64)) // what cannot be read names nobody
+	b, _ := io.ReadAll(io.NewSectionReader(f, 0, signatureSize)) // what cannot be read names nobody
 	return &HeldError{path, signature(b), bytes.Equal(b, signed)}
 }
 

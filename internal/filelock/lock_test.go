@@ -109,3 +109,39 @@ func TestHolder(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestFile_Mark: a mark stays, whoever locks the file afterwards, and the signature is the last
+// one's.
+func TestFile_Mark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	l, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Marked() {
+		t.Error("a new lock file is marked")
+	}
+	broken := errors.New("no answer")
+	if err := l.Mark(func(*os.File) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("Mark: %v", err)
+	}
+	if err := l.Mark((*os.File).Sync); err != nil {
+		t.Fatal(err)
+	}
+	l.Unlock()
+	if l, err = Lock(path); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	if !l.Marked() {
+		t.Error("the mark is gone")
+	}
+	if held := look(t, path); held == nil || held.PID != os.Getpid() || !held.here {
+		t.Errorf("it is locked by %+v", held)
+	}
+	if err := os.Remove(path); err != nil && runtime.GOOS != "windows" {
+		t.Fatal(err)
+	} else if err := l.Mark((*os.File).Sync); err == nil && runtime.GOOS != "windows" {
+		t.Error("a lock file that is gone was marked")
+	}
+}

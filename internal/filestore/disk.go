@@ -55,6 +55,7 @@ func (s *Store) load(foreign bool) (*State, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, failed(s.path, err)
 	}
+	s.missing = f == nil
 	if d.Namespace != s.o.Namespace {
 		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for "+
 			"namespace %q; give each a state file of its own", coord.ErrInvalid, s.path, d.Namespace,
@@ -83,6 +84,22 @@ func (s *Store) damaged(err error) error {
 
 // errLockDeleted says that what was to be written may have been written over.
 var errLockDeleted = errors.New("the lock file was deleted meanwhile; leave it in place")
+
+// markLock marks the lock file if that has no mark or the state file is about to be created. Mark
+// and lock file are on the disk when it returns nil.
+func (s *Store) markLock(lock *filelock.File) error {
+	if !s.missing && lock.Marked() { //mutant:file-mark-synced
+		return nil
+	}
+	if err := lock.Mark(s.disk.sync); err != nil {
+		return failed(lock.Path(), err)
+	}
+	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {
+		return err
+	}
+	s.missing = false
+	return nil
+}
 
 // save stores a state. Until it has returned nil, what the file says may not be on the disk.
 func (s *Store) save(d *State, lock *filelock.File) error {
@@ -116,6 +133,7 @@ func (s *Store) replace(path string, b []byte, lock *filelock.File) error {
 	temp := path + ".tmp"
 	for _, step := range []func() error{
 		func() error { return s.disk.write(temp, path, b) },
+		func() error { return s.markLock(lock) }, //mutant:file-lock-mark
 		current,
 		func() error { return s.disk.rename(temp, path) },
 		func() error { return s.disk.syncDir(filepath.Dir(path)) },

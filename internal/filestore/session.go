@@ -39,8 +39,12 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	survey := func(to access) (*protocol.Survey, error) {
 		return with(ctx, s, to, func(d *State) (sv *protocol.Survey, made bool, _ error) {
 			if made = to != look && !d.Meta.There(); made {
+				meta := ask.New(s.Time())
+				if s.fresh {
+					meta = meta.DeclaredNew()
+				}
 				d.Number++
-				d.Meta = d.Meta.Next(ask.New(s.Time()), d.Number)
+				d.Meta = d.Meta.Next(meta, d.Number)
 			}
 			return s.survey(d, ask, made), made, nil
 		}, nil)

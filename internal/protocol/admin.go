@@ -51,7 +51,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 				return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use "+
 					"another namespace", coord.ErrInvalid)
 			}
-			meta = meta.declaredNew()
+			meta = meta.DeclaredNew()
 			return done(c.replace(ctx, s, Change{
 				Before: sv.view(), Meta: &meta, Unused: true,
 				NoteLineage: true, Deadline: c.settling(sv).High,

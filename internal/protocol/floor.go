@@ -54,8 +54,9 @@ func (m Meta) afterBirth(at Span, l Limits) Meta {
 // there was none: nothing else shows it.
 func (m Meta) Born() bool { return m.Loss.Nonce == m.Nonce }
 
-// declaredNew returns the namespace as it is when it is declared new.
-func (m Meta) declaredNew() Meta {
+// DeclaredNew returns the namespace as it is when it is declared new: without the floor of a loss
+// that nothing shows.
+func (m Meta) DeclaredNew() Meta {
 	if m.Born() {
 		m.Floor, m.Loss = m.Base, Loss{}
 	}

@@ -44,6 +44,11 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 		return r, err
 	}
 	defer end()
+	leave, err := s.enter(ctx, c.Tag)
+	if err != nil {
+		return r, err
+	}
+	defer leave()
 	e, old := s.expected(c.Tag)
 	if !old {
 		e, err = s.read(ctx, c.Tag, "")
@@ -82,6 +87,25 @@ func (s *Store) change(ctx context.Context, c tagstore.Call, f tagstore.Change,
 		s.withdraw(ctx, c.Tag, own)
 	}
 	return segment.Range{}, err
+}
+
+// enter waits until no other call of this store changes a tag. The caller must call leave. A call
+// throws away a range that was granted to it if the store has handed out a higher one, because a
+// tag that went back looks the same.
+func (s *Store) enter(ctx context.Context, tag string) (leave func(), err error) {
+	s.mu.Lock()
+	turn, there := s.turns[tag]
+	if !there { //mutant:segment-etcd-turn
+		turn = make(chan struct{}, 1)
+		s.turns[tag] = turn
+	}
+	s.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // apply has f change a tag that may be used, and returns how many numbers that takes. If the tag

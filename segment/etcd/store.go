@@ -48,10 +48,11 @@ type Store struct {
 
 	mu     sync.Mutex
 	last   observed
-	known  map[string]entry // tags as this store has left them
-	tried  map[string]entry // tags as calls that have failed since read or wrote them
-	leased clientv3.LeaseID // for wishes
-	since  time.Time        // when it was granted
+	known  map[string]entry         // tags as this store has left them
+	tried  map[string]entry         // tags as calls that have failed since read or wrote them
+	leased clientv3.LeaseID         // for wishes
+	since  time.Time                // when it was granted
+	turns  map[string]chan struct{} // of tags; each holds something while a call changes its tag
 }
 
 var (
@@ -76,7 +77,8 @@ func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger),
-		known: map[string]entry{}, tried: map[string]entry{}, free: func() error { return nil },
+		known: map[string]entry{}, tried: map[string]entry{}, turns: map[string]chan struct{}{},
+		free: func() error { return nil },
 	}
 	done, finish := context.WithCancel(context.Background())
 	s.done = done

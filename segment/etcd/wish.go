@@ -3,10 +3,12 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/internal/tagcheck"
@@ -40,16 +42,26 @@ func (s *Store) wishKey(tag, id string) string {
 // grantKey is where a served wish has the first and the last number of its range.
 func (s *Store) grantKey(id string) string { return s.prefix + "\x00granted\x00" + id }
 
-// wish makes one, and returns its ID and the tag as it is then.
+// wish makes one, and returns its ID and the tag as it is then. If the lease has ended, for example
+// because the process was stopped, it takes another one.
 func (s *Store) wish(ctx context.Context, tag string, size int64) (id string, e entry, err error) {
-	lease, err := s.lease(ctx)
-	if err != nil {
-		return "", e, err
-	}
 	id = rand.Text()
-	e, err = s.read(ctx, tag, id, clientv3.OpPut(s.wishKey(tag, id), fmt.Sprint(size, int64(lease)),
-		clientv3.WithLease(lease)))
-	return id, e, err
+	for {
+		lease, err := s.lease(ctx)
+		if err != nil {
+			return "", e, err
+		}
+		e, err = s.read(ctx, tag, id, clientv3.OpPut(s.wishKey(tag, id), fmt.Sprint(size, int64(lease)),
+			clientv3.WithLease(lease)))
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) { //mutant:segment-etcd-lease
+			return id, e, err
+		}
+		s.mu.Lock()
+		if s.leased == lease {
+			s.since = time.Time{}
+		}
+		s.mu.Unlock()
+	}
 }
 
 // lease returns a lease that lasts for at least half of wishTime.

@@ -73,6 +73,30 @@ func TestTake_Many(t *testing.T) {
 	streamtest.Eventually(t, "no wish is left", func() bool { return s.wishes() == 0 })
 }
 
+// TestTake_ManyOfOneStore: where several calls of a store take ranges of one tag beside other
+// programs, each range that the tag is raised by is handed out.
+func TestTake_ManyOfOneStore(t *testing.T) {
+	t.Parallel()
+	const each = 10
+	s := start(t)
+	s.create(s.store(0), "a")
+	proxy := proxytest.Start(t, s.Endpoint)
+	var calls []*Store
+	for range 2 {
+		st, err := New(etcdtest.Connect(t, []string{proxy.Addr}), "orders", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		calls = append(calls, st, st, st)
+	}
+	proxy.Delay(3 * time.Millisecond)
+	takeAll(t, calls, each, time.Minute, func(int) string { return "a" })
+	if !t.Failed() {
+		s.wantTake(s.store(0), "a", 1+10*each*int64(len(calls)))
+	}
+}
+
 // takeAll has each store take some ranges, each within a time, and returns the longest time.
 func takeAll(t *testing.T, stores []*Store, each int, within time.Duration, tag func(i int) string,
 ) (longest time.Duration) {
@@ -140,6 +164,30 @@ func TestTake_SlowServer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWish_LeaseHasEnded: a take whose lease for wishes has ended makes its wish with another one.
+func TestWish_LeaseHasEnded(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	st := s.store(0)
+	s.create(st, "a")
+	lease, err := st.lease(s.within())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.hand.Revoke(s.within(), lease); err != nil {
+		t.Fatal(err)
+	}
+	st.mu.Lock()
+	e := st.known["a"]
+	e.crowded = true // so that the next take makes a wish
+	st.known["a"] = e
+	st.mu.Unlock()
+	s.wantTake(st, "a", 1)
+	if n := s.wishes(); n != 0 {
+		t.Errorf("%d wishes are left", n)
 	}
 }
 
