@@ -76,10 +76,10 @@ func (s *Server) register(c prometheus.Collector) error {
 }
 
 // Gauge shows a figure of the server.
-func (s *Server) Gauge(name, help string, value func() float64) error {
+func (s *Server) Gauge(name, help string, value func() int64) error {
 	return s.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "unalike_" + name, Help: help,
-	}, value))
+	}, func() float64 { return float64(value()) }))
 }
 
 // Store shows whether the store of the tags gives numbers, also before it has answered.

@@ -28,7 +28,7 @@ func TestServer(t *testing.T) {
 	}
 	s.Refused("rate")
 	s.Store(func() error { return segment.ErrDamaged })
-	if err := s.Gauge("http_requests_in_flight", "x", func() float64 { return 7 }); err != nil {
+	if err := s.Gauge("http_requests_in_flight", "x", func() int64 { return 7 }); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()

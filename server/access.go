@@ -18,7 +18,7 @@ type Meter interface {
 	// WorkerIDs shows how many worker IDs of a generator's namespace are in each state.
 	WorkerIDs(generator string, byState map[string]int)
 	// Gauge shows a figure that rises and falls, with what it is. New calls it.
-	Gauge(name, help string, value func() float64) error
+	Gauge(name, help string, value func() int64) error
 	// Store shows whether the tags have numbers, and if not why. New calls it if there are tags.
 	Store(check func() error)
 }

@@ -176,9 +176,9 @@ func (m *tally) Refused(reason string) {
 	m.seen = append(m.seen, reason)
 }
 
-func (m *tally) WorkerIDs(string, map[string]int)          {}
-func (m *tally) Gauge(_, _ string, _ func() float64) error { return nil }
-func (m *tally) Store(func() error)                        {}
+func (m *tally) WorkerIDs(string, map[string]int)        {}
+func (m *tally) Gauge(_, _ string, _ func() int64) error { return nil }
+func (m *tally) Store(func() error)                      {}
 
 func (m *tally) refused(reason string) (n int) {
 	m.mu.Lock()

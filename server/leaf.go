@@ -12,7 +12,7 @@ import (
 
 // leafRoutes adds the pages of Leaf.
 func (s *Server) leafRoutes() {
-	right := Generate
+	right := mayGenerate
 	if s.cfg.Leaf.Anyone {
 		right = anyone
 	}
@@ -21,8 +21,8 @@ func (s *Server) leafRoutes() {
 	s.leafRoute(route{pattern: "/api/segment/get/{key}", right: right, issues: true},
 		failsAsLeaf(s.leafSegment))
 	s.leafRoute(route{pattern: "/decodeSnowflakeId", right: right}, s.leafDecode)
-	s.leafRoute(route{pattern: "/cache", right: Operate}, failsAsLeaf(s.leafCache))
-	s.leafRoute(route{pattern: "/db", right: Operate}, failsAsLeaf(s.leafDB))
+	s.leafRoute(route{pattern: "/cache", right: mayOperate}, failsAsLeaf(s.leafCache))
+	s.leafRoute(route{pattern: "/db", right: mayOperate}, failsAsLeaf(s.leafDB))
 }
 
 // leafRoute adds a page that answers every method, with a slash at its end or without, as Leaf

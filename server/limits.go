@@ -107,7 +107,7 @@ func (s *Server) serve(mux http.Handler, w http.ResponseWriter, hr *http.Request
 func (s *Server) recognize(r *request) (rank admission.Rank) {
 	known := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
 	if s.tokens == nil {
-		r.caller.may = Generate | Operate
+		r.caller.may = mayGenerate | mayOperate
 	} else {
 		r.caller = s.tokens.callerOf(r.Request)
 		known = known || r.caller.may != anyone

@@ -61,7 +61,7 @@ func (s *Server) assetRoutes(mux *http.ServeMux) {
 		"style.css": "text/css",
 		"script.js": "text/javascript",
 	} {
-		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: Operate, takes: none},
+		s.route(mux, route{pattern: "/page/" + name, methods: reads, right: mayOperate, takes: none},
 			func(w http.ResponseWriter, _ *request) error {
 				text, err := pageFiles.ReadFile("page/" + name)
 				if err != nil {

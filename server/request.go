@@ -16,7 +16,7 @@ import (
 type route struct {
 	pattern string
 	methods []string // nil: all
-	right   Right    // what the caller must be allowed
+	right   right    // what the caller must be allowed
 	issues  bool     // it hands out IDs or numbers
 	takes   []string // the parameters that there are; nil: all are let through
 	body    bool     // it reads a body
@@ -52,7 +52,7 @@ func requestOf(ctx context.Context) *request {
 }
 
 // detailed reports whether the caller may read what errors name.
-func (r *request) detailed() bool { return r.caller.may&Operate != 0 }
+func (r *request) detailed() bool { return r.caller.may&mayOperate != 0 }
 
 // answer is the answer to a request, with its status.
 type answer struct {
@@ -171,14 +171,14 @@ func (s *Server) check(rt route, r *request) error {
 }
 
 // authorize checks what the caller may do.
-func (s *Server) authorize(right Right, r *request) error {
+func (s *Server) authorize(needed right, r *request) error {
 	switch {
-	case s.tokens == nil || right == anyone:
+	case s.tokens == nil || needed == anyone:
 		return nil
 	case r.caller.may == anyone:
 		return refusal("unauthorized", http.StatusUnauthorized,
 			"a token is needed that is known here; send it as Authorization: Bearer TOKEN")
-	case r.caller.may&right == 0:
+	case r.caller.may&needed == 0:
 		return refusal("forbidden", http.StatusForbidden, "this token does not give the right to do that")
 	}
 	return nil

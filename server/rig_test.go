@@ -181,8 +181,8 @@ func tokenFile(t *testing.T, token string) string {
 func withTokens(t *testing.T) func(*server.Config) {
 	t.Helper()
 	tokens := []server.TokenFile{
-		{Path: tokenFile(t, generates), May: server.Generate},
-		{Path: tokenFile(t, operates), May: server.Generate | server.Operate},
+		{Path: tokenFile(t, generates), Generate: true},
+		{Path: tokenFile(t, operates), Generate: true, Operate: true},
 	}
 	return func(c *server.Config) { c.Tokens = tokens }
 }

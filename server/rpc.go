@@ -40,9 +40,9 @@ func (s *Server) routesRPC() error {
 		unalikev1connect.IDServiceDecodeProcedure:   false,
 		unalikev1connect.IDServiceLayoutProcedure:   false,
 	} {
-		s.procedure(route{pattern: procedure, right: Generate, issues: issues}, errs, service)
+		s.procedure(route{pattern: procedure, right: mayGenerate, issues: issues}, errs, service)
 	}
-	s.procedure(route{pattern: unalikev1connect.IDServiceWatchProcedure, right: Operate}, errs,
+	s.procedure(route{pattern: unalikev1connect.IDServiceWatchProcedure, right: mayOperate}, errs,
 		service)
 
 	path, health := grpchealth.NewHandler(rpc{s}, options...)
@@ -54,9 +54,9 @@ func (s *Server) routesRPC() error {
 	s.procedure(route{pattern: healthWatch}, errs, watch)
 	reflector := grpcreflect.NewStaticReflector(unalikev1connect.IDServiceName)
 	path, reflection := grpcreflect.NewHandlerV1(reflector, options...)
-	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
+	s.procedure(route{pattern: path, right: mayGenerate}, errs, reflection)
 	path, reflection = grpcreflect.NewHandlerV1Alpha(reflector, options...)
-	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
+	s.procedure(route{pattern: path, right: mayGenerate}, errs, reflection)
 	return nil
 }
 

@@ -53,7 +53,7 @@ func TestServer_Run(t *testing.T) {
 		b := new(board)
 		s, err := server.New(server.Config{
 			Generators: map[string]*core.Generator{"orders": g}, Meter: b,
-			Tokens: []server.TokenFile{{Path: token, May: server.Operate}},
+			Tokens: []server.TokenFile{{Path: token, Operate: true}},
 			Numbers: func(context.Context) (server.Numbers, error) {
 				if opened++; opened < 3 {
 					return nil, errors.New("down")

@@ -91,7 +91,7 @@ func TestRights(t *testing.T) {
 func TestTokenFiles(t *testing.T) {
 	path := tokenFile(t, generates)
 	r := serve(t, func(c *server.Config) {
-		c.Tokens = []server.TokenFile{{Path: path, May: server.Generate}}
+		c.Tokens = []server.TokenFile{{Path: path, Generate: true}}
 	})
 	with := func(token string) int {
 		return r.call("GET", "/v1/generators", "Authorization: Bearer "+token).StatusCode
@@ -125,7 +125,7 @@ func TestTokenFiles(t *testing.T) {
 			t.Errorf("%.20q: the old token is forgotten", bad)
 		}
 	}
-	cfg := server.Config{Tokens: []server.TokenFile{{Path: path + "x", May: server.Generate}}}
+	cfg := server.Config{Tokens: []server.TokenFile{{Path: path + "x", Generate: true}}}
 	if s, err := server.New(cfg); err != nil || !errors.Is(s.Reload(), coord.ErrInvalid) {
 		t.Errorf("a file that is missing: %v", err)
 	}
@@ -264,8 +264,8 @@ func TestHostsEverywhere(t *testing.T) {
 func TestRate(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
 		c.Tokens = []server.TokenFile{
-			{Path: tokenFile(t, generates), May: server.Generate, PerSecond: 10},
-			{Path: tokenFile(t, operates), May: server.Generate},
+			{Path: tokenFile(t, generates), Generate: true, PerSecond: 10},
+			{Path: tokenFile(t, operates), Generate: true},
 		}
 	})
 	const bearer = "Authorization: Bearer " + generates
@@ -296,7 +296,7 @@ func TestRate(t *testing.T) {
 	if got := r.call("GET", orders+"?count=10", bearer); got.StatusCode != 429 {
 		t.Errorf("after the files were read again: %s", got.Status)
 	}
-	bad := []server.TokenFile{{Path: tokenFile(t, generates), May: server.Generate, PerSecond: -1}}
+	bad := []server.TokenFile{{Path: tokenFile(t, generates), Generate: true, PerSecond: -1}}
 	if _, err := server.New(server.Config{Tokens: bad}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("a rate of -1: %v", err)
 	}

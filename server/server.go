@@ -104,19 +104,14 @@ func (s *Server) measure() error {
 	if s.cfg.Numbers != nil {
 		m.Store(s.checkStore)
 	}
+	var read error
 	if s.tokens != nil {
-		if err := m.Gauge("last_reload_timestamp_seconds",
-			"When the files of tokens were last read without an error.",
-			func() float64 { return float64(s.tokens.read.Load()) }); err != nil {
-			return err
-		}
+		read = m.Gauge("last_reload_timestamp_seconds",
+			"When the files of tokens were last read without an error.", s.tokens.read.Load)
 	}
-	return errors.Join(
-		m.Gauge("http_requests_in_flight", "Requests that are being answered.",
-			func() float64 { return float64(s.inFlight.Load()) }),
-		m.Gauge("http_reply_bytes", "Memory of the large replies under way.",
-			func() float64 { return float64(s.replyBytes.Load()) }),
-	)
+	return errors.Join(read,
+		m.Gauge("http_requests_in_flight", "Requests that are being answered.", s.inFlight.Load),
+		m.Gauge("http_reply_bytes", "Memory of the large replies under way.", s.replyBytes.Load))
 }
 
 // trafficOf returns what counts the requests of a pattern.
@@ -155,17 +150,17 @@ func (s *Server) probeRoutes(mux *http.ServeMux) {
 	}
 	s.route(mux, route{pattern: "/readyz", methods: reads, takes: []string{"generator", "verbose"}},
 		s.ready)
-	s.route(mux, route{pattern: "/", right: Generate}, s.unknown)
+	s.route(mux, route{pattern: "/", right: mayGenerate}, s.unknown)
 }
 
 // routes sets up the pages.
 func (s *Server) routes() {
 	read := func(pattern string, h handler) {
-		s.route(s.mux, route{pattern: pattern, methods: reads, right: Generate, takes: none}, h)
+		s.route(s.mux, route{pattern: pattern, methods: reads, right: mayGenerate, takes: none}, h)
 	}
 	issue := func(pattern string, h handler) {
 		s.route(s.mux, route{
-			pattern: pattern, methods: issues, right: Generate, issues: true,
+			pattern: pattern, methods: issues, right: mayGenerate, issues: true,
 			takes: []string{"count", "wait"},
 		}, h)
 	}
@@ -195,12 +190,12 @@ func (s *Server) routes() {
 // operatorRoutes sets up the page, and that of metrics if there is one.
 func (s *Server) operatorRoutes(mux *http.ServeMux) {
 	s.route(mux, route{
-		pattern: pagePath, methods: reads, right: Operate, takes: []string{"id", "worker"},
+		pattern: pagePath, methods: reads, right: mayOperate, takes: []string{"id", "worker"},
 	}, s.page)
-	s.route(mux, route{pattern: "/page/events", methods: reads[:1], right: Operate, takes: none},
+	s.route(mux, route{pattern: "/page/events", methods: reads[:1], right: mayOperate, takes: none},
 		s.pageEvents)
 	if s.cfg.Metrics != nil {
-		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, served(s.cfg.Metrics))
+		s.route(mux, route{pattern: "/metrics", methods: reads, right: mayOperate}, served(s.cfg.Metrics))
 	}
 }
 
@@ -210,8 +205,9 @@ func (s *Server) profileRoutes(mux *http.ServeMux) {
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol,
 		"trace": pprof.Trace,
 	} {
-		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true},
-			served(h))
+		s.route(mux, route{
+			pattern: "/debug/pprof/" + path, methods: issues, right: mayOperate, body: true,
+		}, served(h))
 	}
 }
 

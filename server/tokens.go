@@ -19,17 +19,15 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// Right is what a caller may do.
-type Right uint8
+// right is what a caller may do.
+type right uint8
 
 // The rights.
 const (
-	// Generate is to have IDs and numbers, and to read layouts.
-	Generate Right = 1 << iota
-	// Operate is to see metrics, health and who holds what.
-	Operate
+	mayGenerate right = 1 << iota
+	mayOperate
 	// anyone stands for no right at all.
-	anyone Right = 0
+	anyone right = 0
 )
 
 const (
@@ -40,10 +38,24 @@ const (
 // TokenFile is a file with one token, and what its bearer may do.
 type TokenFile struct {
 	Path string
-	May  Right
+	// Generate lets the bearer have IDs and numbers, and read layouts.
+	Generate bool
+	// Operate lets the bearer see metrics, health and who holds what.
+	Operate bool
 	// PerSecond is how many IDs and numbers the bearers of the token may have in a second, together.
 	// 0: as many as there are.
 	PerSecond int
+}
+
+// may returns the rights that the token gives.
+func (f TokenFile) may() (r right) {
+	if f.Generate {
+		r |= mayGenerate
+	}
+	if f.Operate {
+		r |= mayOperate
+	}
+	return r
 }
 
 // tokens are the tokens of a server, read from files. They are safe for concurrent use.
@@ -63,7 +75,7 @@ type token struct {
 
 // caller is what the bearer of a token has.
 type caller struct {
-	may   Right
+	may   right
 	limit *rate.Limiter // nil: none
 }
 
@@ -72,9 +84,8 @@ func newTokens(files []TokenFile) (*tokens, error) {
 	t := &tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
 	t.current.Store(&reading{all: make([]token, len(files))})
 	for i, f := range files {
-		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
-			return nil, invalid("token file %s: it gives no right that is known; Generate and Operate are",
-				f.Path)
+		if !f.Generate && !f.Operate {
+			return nil, invalid("token file %s: it gives no right; set Generate, Operate or both", f.Path)
 		}
 		if f.PerSecond < 0 {
 			return nil, invalid("token file %s: PerSecond is %d; it is a positive number, 0 means no limit",
@@ -102,7 +113,7 @@ func (t *tokens) reload() (changed bool, err error) {
 			errs = append(errs, invalid("token file %s: %w", f.Path, err))
 			continue
 		}
-		next.all[i] = token{sha256.Sum256(text), caller{f.May, t.limits[i]}}
+		next.all[i] = token{sha256.Sum256(text), caller{f.may(), t.limits[i]}}
 	}
 	if next.err = errors.Join(errs...); next.err == nil {
 		t.read.Store(time.Now().Unix()) //nolint:forbidigo // metrics have the machine's time

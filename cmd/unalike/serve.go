@@ -217,12 +217,14 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings,
 	if err != nil {
 		return err
 	}
-	s.showProcess(reg, front)
+	if err := showProcess(reg, meter, front); err != nil {
+		return errors.Join(err, front.close())
+	}
 	return s.run(ctx, o, front)
 }
 
 // showProcess shows what is the process's and not a generator's.
-func (s *service) showProcess(reg prometheus.Registerer, f *front) {
+func showProcess(reg prometheus.Registerer, meter server.Meter, f *front) error {
 	version, settings := buildInfo()
 	revision := ""
 	if i := slices.IndexFunc(settings, func(b debug.BuildSetting) bool {
@@ -239,19 +241,13 @@ func (s *service) showProcess(reg prometheus.Registerer, f *front) {
 	})
 	build.Set(1)
 	reg.MustRegister(build)
-	gauge := func(name, help string, value func() float64) {
-		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	var certificate error
+	if f.tls.Load() != nil {
+		certificate = meter.Gauge("certificate_expires_timestamp_seconds",
+			"When the certificate ends.", f.certificateEnd)
 	}
-	gauge("unalike_connections", "Connections that are open.", func() float64 {
-		return float64(f.connections())
-	})
-	if _, ok := f.certificateEnd(); ok {
-		gauge("unalike_certificate_expires_timestamp_seconds", "When the certificate ends.",
-			func() float64 {
-				end, _ := f.certificateEnd()
-				return float64(end.Unix())
-			})
-	}
+	return errors.Join(certificate,
+		meter.Gauge("connections", "Connections that are open.", f.connections))
 }
 
 // start starts a generator, which leases its worker IDs in the background, and returns what its

@@ -346,14 +346,14 @@ func (s *serveSettings) tokenFiles() (files []server.TokenFile, err error) {
 		for _, may := range t.May {
 			switch may {
 			case "generate":
-				f.May |= server.Generate
+				f.Generate = true
 			case "operate":
-				f.May |= server.Operate
+				f.Operate = true
 			default:
 				return nil, fmt.Errorf("tokens: number %d may %.40q; generate and operate are known", i+1, may)
 			}
 		}
-		if t.File == "" || f.May == 0 {
+		if t.File == "" || len(t.May) == 0 {
 			return nil, fmt.Errorf("tokens: number %d lacks file or may; write {file: PATH, may: "+
 				"[generate]}", i+1)
 		}

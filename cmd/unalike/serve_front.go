@@ -165,9 +165,9 @@ func (f *front) doors() []*door {
 }
 
 // connections returns how many there are.
-func (f *front) connections() (n int) {
+func (f *front) connections() (n int64) {
 	for _, d := range f.doors() {
-		n += d.Count()
+		n += int64(d.Count())
 	}
 	return n
 }
@@ -266,15 +266,8 @@ func (f *front) readCertificates() error {
 	return err
 }
 
-// certificateEnd returns when the certificate ends; false: there is none.
-func (f *front) certificateEnd() (time.Time, bool) {
-	c := f.tls.Load()
-	if c == nil {
-		return time.Time{}, false
-	}
-	leaf := c.Certificates[0].Leaf
-	return leaf.NotAfter, true
-}
+// certificateEnd returns when the certificate ends, in Unix seconds.
+func (f *front) certificateEnd() int64 { return f.tls.Load().Certificates[0].Leaf.NotAfter.Unix() }
 
 // tlsFiles names the files of TLS.
 type tlsFiles struct {

@@ -289,7 +289,7 @@ func TestBasic(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := newStage(plain(3), func(c *server.Config) {
-		c.Tokens = []server.TokenFile{{Path: file, May: server.Generate | server.Operate}}
+		c.Tokens = []server.TokenFile{{Path: file, Generate: true, Operate: true}}
 	})
 	w := newTab(t, s, err)
 	var asked atomic.Int32
