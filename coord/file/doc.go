@@ -25,7 +25,8 @@
 //
 //   - A new file needs none. The process that makes it marks PATH.lock first, and each write marks
 //     a lock file that has no mark. If the file is missing and PATH.lock has a mark, the file was
-//     lost: nothing is granted for 4 s. By then the windows are over that it may have had.
+//     lost: nothing is granted for 4 s, and "unalike init" does not shorten that. By then the
+//     windows are over that it may have had.
 //   - A start after a crash takes another worker ID at once. If there is no other, it is told when
 //     the lease ends, which takes at most a TTL.
 //

@@ -40,8 +40,11 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return with(ctx, s, to, func(d *State) (sv *protocol.Survey, made bool, _ error) {
 			if made = to != look && !d.Meta.There(); made {
 				meta := ask.New(s.Time())
-				if s.fresh {
+				switch {
+				case s.fresh:
 					meta = meta.DeclaredNew()
+				case s.lost: //mutant:file-lost
+					meta = ask.Again(s.Time(), protocol.Meta{Fingerprint: meta.Fingerprint})
 				}
 				d.Number++
 				d.Meta = d.Meta.Next(meta, d.Number)

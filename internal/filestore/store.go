@@ -26,9 +26,10 @@ type Options struct {
 	// Mark keeps a file next to the state file, by which an older copy of that is noticed, see
 	// [Store.Numbers].
 	Mark bool
-	// Fresh has a namespace begin as if it was declared new if its file is missing and the lock
-	// file carries no mark. It is for files that never move to another machine: there, the lock
-	// file is missing as well.
+	// Fresh tells a new file from a lost one. If the file is missing and the lock file carries no
+	// mark, a namespace begins as if it was declared new; if the lock file carries a mark, it begins
+	// with the floor of a loss. It is for files that never move to another machine: there, the
+	// lock file is missing as well.
 	Fresh bool
 }
 
@@ -71,8 +72,8 @@ type Store struct {
 	state  *State // decoded from stored; nil: the file must be decoded
 	count  int64  // the highest Count that was seen, if there is a mark
 	// missing is true if the file was not there when it was read, and the lock file was not marked
-	// since. fresh is true if no earlier file was there either, see [Options.Fresh].
-	missing, fresh bool
+	// since. Then fresh or lost is true as well under the lock, see [Options.Fresh].
+	missing, fresh, lost bool
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -262,7 +263,11 @@ func (s *Store) use(ctx context.Context, to access, foreign bool,
 	if err != nil {
 		return err
 	}
-	s.fresh = s.o.Fresh && s.missing && lock != nil && !lock.Marked() //mutant:file-fresh
+	s.fresh, s.lost = false, false
+	if s.o.Fresh && s.missing && lock != nil {
+		s.lost = lock.Marked() //mutant:file-fresh
+		s.fresh = !s.lost
+	}
 	if s.o.Mark && to != look {
 		if err := s.checkMark(d); err != nil && !(foreign && errors.Is(err, ErrOther)) {
 			return err

@@ -292,10 +292,10 @@ func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 		case m.meta.Nonce != "": //mutant:made-again
 			meta = meta.AfterLoss(m.meta, at, l)
 			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
-		case c.set.Forgets && !declared:
-			meta = meta.afterBirth(at, l)
 		case known.Fingerprint != "": //mutant:known-again
 			meta = meta.AfterLoss(Meta{}, at, l)
+		case c.set.Forgets && !declared:
+			meta = meta.afterBirth(at, l)
 		}
 		return meta
 	}
