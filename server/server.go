@@ -171,7 +171,7 @@ func (s *Server) routes() {
 	issue("/v1/generators/{generator}/ids", s.ids)
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
 	s.route(s.mux, route{
-		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: Generate, issues: true,
+		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: mayGenerate, issues: true,
 		takes: []string{"count", "wait", "on"},
 	}, s.texts)
 	if s.cfg.Leaf.Enabled {
