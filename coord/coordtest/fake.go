@@ -58,7 +58,7 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Resumer], [coord.Notifier], [coord.Waiter] and [coord.Describer] and is safe for
+// [coord.Resumer], [coord.Notifier] and [coord.Waiter], has a method Describe, and is safe for
 // concurrent use.
 type FakeClient struct {
 	fake *Fake
@@ -71,7 +71,6 @@ var (
 	_ coord.Resumer     = (*FakeClient)(nil)
 	_ coord.Notifier    = (*FakeClient)(nil)
 	_ coord.Waiter      = (*FakeClient)(nil)
-	_ coord.Describer   = (*FakeClient)(nil)
 )
 
 // Acquire implements [coord.Coordinator].
@@ -136,7 +135,7 @@ func (c *FakeClient) AwaitFree(ctx context.Context, _ coord.Request) bool {
 	return false
 }
 
-// Describe implements [coord.Describer].
+// Describe is that of a [coord.AdminCoordinator].
 func (c *FakeClient) Describe() coord.Description {
 	return coord.Description{Rules: c.fake.cfg.Rules}
 }

@@ -92,9 +92,9 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	runCases(t, cases(), newHarness)
 }
 
-// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each
-// case has a harness of its own, of which Client alone is used. Its namespace must not even be
-// declared.
+// RunAdmin holds a driver to the rules of [coord.AdminCoordinator], which its coordinators
+// implement. Each case has a harness of its own, of which Client alone is used. Its namespace must
+// not even be declared.
 func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	runCases(t, adminCases, newHarness)
 }

@@ -30,11 +30,10 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
-	c, err := New(client, t.namespace, t.options)
+	c, err := newCoordinator(client, t.namespace, t.options, true)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	c.owned = true
 	return c, nil
 }
 

@@ -46,13 +46,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Coordinator leases the worker IDs of a namespace in a file. It is safe for concurrent use, and
-// one serves any number of generators. Make it with [New], or with coord.Open.
-type Coordinator struct{ *protocol.Coordinator }
-
 // New returns a coordinator for the namespace in the file at path, whose folder must exist. It
 // touches no file; the first call makes one. Errors wrap [coord.ErrInvalid].
-func New(path string, opts Options) (*Coordinator, error) {
+func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: the path is empty; name a file", coord.ErrInvalid)
 	}
@@ -78,7 +74,7 @@ func New(path string, opts Options) (*Coordinator, error) {
 		Path: path, Namespace: opts.Namespace,
 		Clock: common.Clock, Leases: leases, Fresh: true,
 	})
-	c, err := protocol.New(store, protocol.Settings{
+	return protocol.Public(protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
 		Place: driver.JoinPlace("file", place, opts.Namespace),
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
@@ -86,9 +82,5 @@ func New(path string, opts Options) (*Coordinator, error) {
 		ShortOnly: "a lost file is waited out for as long, whatever it was declared with",
 		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: true, Clock: common.Clock,
 		Logger: common.Logger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Coordinator{c}, nil
+	}))
 }

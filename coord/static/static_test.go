@@ -48,7 +48,7 @@ func request(token string, now int64) coord.Request {
 
 // open returns a coordinator for worker ID 7, whose clock stands at tick 1000 unless o has one.
 // Without a namespace in o it gets a new one: the process remembers those that were used.
-func open(t *testing.T, o Options) *Coordinator {
+func open(t *testing.T, o Options) *coordinator {
 	t.Helper()
 	if o.Namespace == "" {
 		o.Namespace = rand.Text()
@@ -56,7 +56,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	if o.Clock == nil {
 		o.Clock = at(1000)
 	}
-	c, err := New(7, o)
+	c, err := newCoordinator(source{first: 7}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	return c
 }
 
-func acquire(t *testing.T, c *Coordinator, req coord.Request) coord.Grant {
+func acquire(t *testing.T, c *coordinator, req coord.Request) coord.Grant {
 	t.Helper()
 	g, err := c.Acquire(t.Context(), req)
 	if err != nil {

@@ -12,19 +12,11 @@ import (
 	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
-// Coordinator leases worker IDs of one namespace in a ZooKeeper ensemble. It is safe
-// for concurrent use, and one serves any number of generators. Make it with [New], or
-// with coord.Open. Its methods are those of coord.Coordinator, Describer, Notifier,
-// Admin and Resumer.
-//
-// Close ends all connections, but releases no worker ID: sessions that hold one end on the
-// servers after their TTL.
-type Coordinator struct{ *protocol.Coordinator }
-
 // New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
 // servers, each host or host:port. It contacts nobody; every grant has a connection
-// of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
-func New(servers []string, namespace string, opts Options) (*Coordinator, error) {
+// of its own, which lasts as long as the grant. Close ends all connections, but releases no worker
+// ID: sessions that hold one end on the servers after their TTL. Errors wrap [coord.ErrInvalid].
+func New(servers []string, namespace string, opts Options) (coord.AdminCoordinator, error) {
 	addresses, err := addressesOf(servers)
 	if err != nil {
 		return nil, err
@@ -51,7 +43,7 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	st.life.Guard((&wrongserver.Check{
 		Product: wrongserver.ZooKeeper, Addresses: addresses, Invalid: coord.ErrInvalid,
 	}).Do)
-	return &Coordinator{p}, nil
+	return p, nil
 }
 
 // addressesOf checks servers and adds the port where it is left out.
