@@ -67,10 +67,10 @@ func answer[T any](ctx context.Context, k *caller, changes bool,
 }
 
 // opened opens a coordinator or a store for an operator, with the caller of further calls.
-func opened[T io.Closer](ctx context.Context, a *app, p place,
+func opened[T io.Closer](ctx context.Context, a *app, p place, check func() error,
 	open func(context.Context, *slog.Logger) (T, error),
 ) (v T, k *caller, err error) {
-	if err := a.awaitPresence(ctx, p, checking(open)); err != nil {
+	if err := a.awaitPresence(ctx, p, check); err != nil {
 		return v, nil, err
 	}
 	k = &caller{waits: a.waits, tell: func() {

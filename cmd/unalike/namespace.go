@@ -69,7 +69,7 @@ func (a *app) with(ctx context.Context, p place, must presence, f func(*namespac
 			return err
 		}
 	}
-	c, k, err := opened(ctx, a, p, p.open)
+	c, k, err := opened(ctx, a, p, p.check, p.open)
 	if err != nil {
 		return err
 	}

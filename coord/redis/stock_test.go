@@ -16,8 +16,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
-// TestStockClient_EachTenthAnswerIsLost: with the client that a program has already, generators keep
-// their worker IDs when each tenth answer is lost, and no ID comes twice.
+// TestStockClient_EachTenthAnswerIsLost: with the client that a program has already, generators
+// keep their worker IDs when each tenth answer is lost, and no ID comes twice.
 func TestStockClient_EachTenthAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})

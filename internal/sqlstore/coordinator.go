@@ -54,7 +54,7 @@ func New(db Database, d Dialect, namespace string, o Options) (*protocol.Coordin
 // Opener makes a coordinator, and what connect gives for it, from a URL. It contacts nobody.
 func Opener[D Database](s sqldb.Scheme, d Dialect,
 	connect func(sqldb.Server) (D, error),
-) driver.Opener {
+) driver.Opener[coord.Coordinator] {
 	return func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 		t, err := Parse(s, u)
 		if err != nil {

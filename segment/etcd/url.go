@@ -14,8 +14,8 @@ import (
 )
 
 func init() {
-	segment.Register(etcdclient.Scheme, open)
-	segment.Register(etcdclient.SchemeTLS, open)
+	driver.RegisterStore(etcdclient.Scheme, open)
+	driver.RegisterStore(etcdclient.SchemeTLS, open)
 }
 
 // open makes a store, and a client of its own, from a URL.

@@ -103,6 +103,9 @@ func newCoordinator(ctx context.Context, dir, namespace string, o Options) (*coo
 		return nil, errors.Join(err, c.client.Close())
 	}
 	c.Full = made.(protocol.Full)
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), c.Full.Close(), c.client.Close())
+	}
 	start := func() {
 		if err = f.prepare(); err == nil {
 			err = c.start(ctx)

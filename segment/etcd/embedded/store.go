@@ -28,7 +28,7 @@ import (
 
 const scheme = "embed"
 
-func init() { segment.Register(scheme, open) }
+func init() { driver.RegisterStore(scheme, open) }
 
 // Options are the settings of [New] beyond folder and namespace. The zero Options works.
 type Options etcd.Options
