@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // FakeConfig says what a [Fake] is like. The zero FakeConfig works.
@@ -93,7 +92,7 @@ func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) err
 func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string,
 	until int64,
 ) (coord.Grant, error) {
-	if err := driver.CheckResume(g, token); err != nil {
+	if err := g.CheckResume(token); err != nil {
 		return coord.Grant{}, err
 	}
 	return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})

@@ -23,7 +23,7 @@ func Check(rawURL string, lease coord.LeaseConfig) error {
 	if err != nil {
 		return unlessEnded(err)
 	}
-	_, err = ResolveLease(coord.Describe(c).Rules, lease)
+	_, err = coord.Describe(c).Rules.Resolve(lease)
 	return errors.Join(err, c.Close())
 }
 

@@ -156,7 +156,7 @@ func (u *URL) Lease() (coord.LeaseConfig, error) {
 		case err != nil:
 			return l, err
 		case d != 0 && *t.to != 0 && d != *t.to:
-			return l, setTwice(t.field, *t.to, d)
+			return l, drivers.SetTwice(coord.ErrInvalid, t.field, *t.to, d)
 		case d != 0:
 			*t.to = d
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -125,5 +125,5 @@ func placeOf(client *clientv3.Client, namespace string) string {
 		hosts = append(hosts, e[strings.LastIndex(e, "/")+1:]) // with TLS or without
 	}
 	slices.Sort(hosts)
-	return driver.JoinPlace("etcd", append(hosts, namespace)...)
+	return drivers.JoinPlace("etcd", append(hosts, namespace)...)
 }

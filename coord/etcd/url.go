@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
@@ -48,7 +49,7 @@ type target struct {
 func parse(u *driver.URL) (target, error) {
 	var t target
 	if err := u.CheckOptions(append([]string{"ca", "cert", "key", "skew"},
-		driver.LoginOptions...)...); err != nil {
+		drivers.LoginOptions...)...); err != nil {
 		return t, err
 	}
 	if len(u.Hosts) == 0 {

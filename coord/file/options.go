@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -76,7 +77,7 @@ func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	})
 	return protocol.Public(protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
-		Place: driver.JoinPlace("file", place, opts.Namespace),
+		Place: drivers.JoinPlace("file", place, opts.Namespace),
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a lost file is waited out for as long, whatever it was declared with",

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -113,7 +114,7 @@ func build(a *api, baseURL, namespace string, opts Options) (*protocol.Coordinat
 		"/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases"
 	return protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
+		Place: drivers.JoinPlace("kubernetes", a.leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how " +
 			"far its windows reach",

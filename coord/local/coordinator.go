@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -95,7 +94,7 @@ func build(c coord.Coordinator, file string, opts Options) (*coordinator, error)
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
 		disk: disk{tried: make(chan struct{})},
 	}
-	if _, err := driver.ResolveLease(l.Describe().Rules, coord.LeaseConfig{}); err != nil {
+	if _, err := l.Describe().Rules.Resolve(coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -99,7 +100,7 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 		if place, err = filepath.Abs(opts.State); err != nil {
 			return nil, fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, opts.State, err)
 		}
-		place = driver.JoinPlace("static", place, opts.Namespace)
+		place = drivers.JoinPlace("static", place, opts.Namespace)
 	}
 	l := &leases{namespace: opts.Namespace}
 	store := filestore.New(filestore.Options{

@@ -17,7 +17,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/safetytest"
@@ -460,7 +459,7 @@ func TestDescribe(t *testing.T) {
 		9 * time.Second: 3 * time.Second,
 	} {
 		c := open(t, Options{State: stateFile(t), Lease: coord.LeaseConfig{Horizon: horizon}})
-		l, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{})
+		l, err := c.Describe().Rules.Resolve(coord.LeaseConfig{})
 		if err != nil || l.Horizon != 3*every || l.RenewEvery != every || l.TTL != 15*time.Second {
 			t.Errorf("with a horizon of %v: %+v, %v", horizon, l, err)
 		}

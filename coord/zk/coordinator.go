@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 )
@@ -31,7 +32,7 @@ func New(servers []string, namespace string, opts Options) (coord.AdminCoordinat
 	st := newStore(addresses, namespace, opts)
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace,
-		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot,
+		Place: drivers.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot,
 			namespace)...),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound,
 		ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,

@@ -33,7 +33,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
 func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if err := u.CheckOptions(append([]string{"namespace", "skew"},
-		driver.LoginOptions...)...); err != nil {
+		drivers.LoginOptions...)...); err != nil {
 		return "", opts, err
 	}
 	if len(u.Hosts) == 0 {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/spelling"
@@ -129,7 +128,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 	c.witness.bound = s.SkewBound
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
-	if _, err := driver.ResolveLease(rules, coord.LeaseConfig{}); err != nil {
+	if _, err := rules.Resolve(coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	c.life = lifetime.Begin(s.Driver, s.Namespace)

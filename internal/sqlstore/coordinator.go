@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -42,7 +43,7 @@ func New(db Database, d Dialect, namespace string, o Options) (*protocol.Coordin
 	}
 	place := ""
 	if at := db.Place(); len(at) > 0 {
-		place = driver.JoinPlace(d.Driver, append(at, o.Prefix, namespace)...)
+		place = drivers.JoinPlace(d.Driver, append(at, o.Prefix, namespace)...)
 	}
 	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
 		Driver: d.Driver, Place: place, Title: d.Title, Namespace: namespace, Lease: o.Lease,

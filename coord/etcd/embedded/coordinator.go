@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -86,7 +86,7 @@ func newCoordinator(ctx context.Context, dir, namespace string, o Options) (*coo
 	opts := etcd.Options(o)
 	opts.OneMachine = true
 	c := &coordinator{
-		folder: f, place: driver.JoinPlace("embed", f.path, namespace),
+		folder: f, place: drivers.JoinPlace("embed", f.path, namespace),
 		log: logs.Or(opts.Logger), followed: make(chan struct{}),
 	}
 	if c.client, err = clientv3.New(clientv3.Config{
