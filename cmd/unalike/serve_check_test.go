@@ -34,7 +34,8 @@ func TestServeCheck(t *testing.T) {
 		},
 		{"coordinator: 'etcd://127.0.0.1:1/x'\nhorizon: 6h", "Horizon is 6h0m0s; at most 2m0s"},
 		{
-			"coordinator: 'etcd://127.0.0.1:1/x'\nhorizon: 6h\nstate: " + filepath.Join(t.TempDir(), "state"),
+			"coordinator: 'etcd://127.0.0.1:1/x'\nhorizon: 6h\nstate: " +
+				filepath.Join(t.TempDir(), "state"),
 			right,
 		},
 		{"coordinator: 'redis://127.0.0.1:1?namespace=x&wrong=1'", `unknown option "wrong"`},
