@@ -20,7 +20,7 @@ import (
 var opened = map[string]*segmenttest.Fake{}
 
 func init() {
-	segment.Register("memory", func(_ context.Context, u *driver.URL) (segment.Store, error) {
+	driver.RegisterStore("memory", func(_ context.Context, u *driver.URL) (segment.Store, error) {
 		f := opened[u.Hosts[0]]
 		if f == nil {
 			return nil, fmt.Errorf("%w: memory URL: nothing is kept at %s", segment.ErrInvalidConfig,

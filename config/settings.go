@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/settings"
 )
@@ -65,7 +64,7 @@ var table = []setting{
 		key: "identity",
 		set: func(c *Config, v string) error {
 			// Nothing but the identity is set, so nothing but it can be refused.
-			_, err := driver.ResolveLease(coord.LeaseRules{}, coord.LeaseConfig{Identity: v})
+			_, err := coord.LeaseRules{}.Resolve(coord.LeaseConfig{Identity: v})
 			c.Lease.Identity = v
 			return err
 		},

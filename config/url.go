@@ -32,7 +32,7 @@ func showURL(rawURL string) string {
 // expand replaces each ${NAME} in the user information of a URL by the escaped value
 // of a variable. A nil lookup knows no variable. The errors show no value.
 func expand(rawURL string, lookup func(string) (string, bool)) (string, error) {
-	return driver.Expand(rawURL, func(name string) (string, error) {
+	return replaceReferences(rawURL, func(name string) (string, error) {
 		if lookup == nil {
 			return "", fmt.Errorf("${%s} was not replaced; load the file with Load, or call WithEnv", name)
 		}

@@ -16,15 +16,10 @@ type Description struct {
 	Place string
 }
 
-// Describer is implemented by coordinators that have something to say of themselves.
-type Describer interface {
-	// Describe returns it. It does not block, and the caller may keep the result.
-	Describe() Description
-}
-
-// Describe returns what c says of itself: the zero Description if it is no [Describer].
+// Describe returns what c reports about itself if it has the method Describe of an
+// [AdminCoordinator], and the zero Description otherwise.
 func Describe(c Coordinator) Description {
-	if d, ok := c.(Describer); ok {
+	if d, ok := c.(interface{ Describe() Description }); ok {
 		return d.Describe()
 	}
 	return Description{}

@@ -3,6 +3,8 @@ package coord
 import (
 	"fmt"
 	"log/slog"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Grant is what a coordinator hands out: a worker ID and the window of ticks in
@@ -20,6 +22,18 @@ type Grant struct {
 	NotBefore, NotAfter int64
 	// Handle is the driver's own; callers pass it back unchanged.
 	Handle any
+}
+
+// CheckResume reports whether the grant can be resumed with a token. Drivers whose coordinators
+// have Resume call it. Errors wrap [ErrInvalid].
+func (g Grant) CheckResume(token string) error {
+	if err := drivers.CheckName(ErrInvalid, "Resume: token", token, false); err != nil {
+		return err
+	}
+	if token == g.Token {
+		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one", ErrInvalid)
+	}
+	return nil
 }
 
 // String prints the grant for logs: worker ID, generation and window.

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -137,4 +138,65 @@ func (r LeaseRules) CheckHorizon(horizon time.Duration) error {
 			ErrInvalid, horizon, limit)
 	}
 	return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, horizon, limit)
+}
+
+// minRenewEvery bounds how busy a typing error can keep a coordinator or a disk.
+const minRenewEvery = 5 * time.Millisecond
+
+// Resolve fills in and checks the lease configuration of a generator for a coordinator with these
+// rules: what cfg sets, what the coordinator was given, and defaults, in this order. Errors wrap
+// [ErrInvalid] and name the field, its value and what is allowed. WorkerIDs is
+// left as it is: what fits depends on the layout.
+func (r LeaseRules) Resolve(cfg LeaseConfig) (LeaseConfig, error) {
+	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
+		switch {
+		case own < 0 || set < 0:
+			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default",
+				ErrInvalid, field, min(own, set))
+		case own != 0 && set != 0 && own != set:
+			return 0, drivers.SetTwice(ErrInvalid, field, own, set)
+		}
+		return cmp.Or(own, set, def, fallback), nil
+	}
+	out := cfg
+	var err error
+	if out.TTL, err = pick("TTL", cfg.TTL, r.Set.TTL, r.Default.TTL,
+		DefaultTTL); err != nil {
+		return out, err
+	}
+	if out.Horizon, err = pick("Horizon", cfg.Horizon, r.Set.Horizon, r.Default.Horizon,
+		DefaultHorizon); err != nil {
+		return out, err
+	}
+	third := min(out.TTL, out.Horizon) / 3
+	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, r.Set.RenewEvery,
+		r.Default.RenewEvery, third); err != nil {
+		return out, err
+	}
+	err = r.check(out)
+	if r.MaxRenewEvery != 0 {
+		out.RenewEvery = min(out.RenewEvery, r.MaxRenewEvery)
+	}
+	return out, err
+}
+
+// check reports whether resolved lease times fit together.
+func (r LeaseRules) check(l LeaseConfig) error {
+	switch err := r.CheckHorizon(l.Horizon); {
+	case l.TTL < r.MinTTL:
+		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v",
+			ErrInvalid, l.TTL, r.MinTTL)
+	case err != nil:
+		return err
+	case l.RenewEvery < minRenewEvery:
+		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v",
+			ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
+	case l.RenewEvery >= l.TTL:
+		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v",
+			ErrInvalid, l.RenewEvery, l.TTL)
+	case l.RenewEvery > l.Horizon/2:
+		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v",
+			ErrInvalid, l.RenewEvery, l.Horizon)
+	}
+	return drivers.CheckName(ErrInvalid, "Identity", l.Identity, true)
 }

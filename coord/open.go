@@ -9,25 +9,6 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// opener makes a coordinator from the text of a URL.
-type opener = func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)
-
-// schemes is the table of drivers, filled by their init functions.
-var schemes drivers.Table[opener]
-
-// Register makes a driver known to [Open] by its URL scheme, in small letters. Drivers call it
-// from init, through package driver, which parses the URL. The coordinator owns whatever open
-// created and frees it in Close. If a scheme is registered twice, Open refuses that scheme and
-// says so. Register is safe for concurrent use.
-func Register(scheme string, open func(ctx context.Context, rawURL string,
-	o OpenOptions) (Coordinator, error),
-) {
-	schemes.Register(scheme, open)
-}
-
-// Schemes lists the registered URL schemes in alphabetical order.
-func Schemes() []string { return schemes.Schemes() }
-
 // OpenOptions are what a program says beside the URL. The zero value says nothing.
 type OpenOptions struct {
 	// State is the absolute path of a file that keeps what the coordinator grants, see package
@@ -56,7 +37,8 @@ type OpenOptions struct {
 // [ErrInvalid] if the URL or an option is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
 func Open(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
-	open, err := schemes.Find("coord", rawURL, "")
+	open, err := drivers.Find[func(context.Context, string, OpenOptions) (Coordinator, error)](
+		drivers.Coordinators, rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/logs"
@@ -121,7 +120,7 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	}
 	var err error
 	rules := coord.Describe(c).Rules
-	if s.Lease, err = driver.ResolveLease(rules, cfg.Lease); err != nil {
+	if s.Lease, err = rules.Resolve(cfg.Lease); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
 	if s.horizon, err = keeper.HorizonTicks(rules, s.Lease, s.Layout.scale()); err != nil {

@@ -91,7 +91,8 @@ func (g *Generator) Layout() Layout { return g.layout }
 // [coord.LeaseConfig].
 func (g *Generator) WorkerIDs() coord.Range { return g.workers }
 
-// Coordinator returns the coordinator, for what it offers beside leases: see [coord.Admin].
+// Coordinator returns the coordinator, for what it offers beside leases: see
+// [coord.AdminCoordinator].
 func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }
 
 // await blocks until something changes that could make st able to issue: its keeper

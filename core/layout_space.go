@@ -3,7 +3,7 @@ package core
 import "github.com/unalike-id/unalike/coord"
 
 // Space returns what a coordinator's namespace needs to know of the layout, for
-// [coord.Admin] and package follow. The result is meaningful only if
+// [coord.AdminCoordinator] and package follow. The result is meaningful only if
 // [Layout.Validate] passes.
 func (l Layout) Space() coord.Space {
 	return coord.Space{

@@ -35,20 +35,20 @@ func TestOnCall(t *testing.T) {
 					call)
 			}
 		})
-		check("start", coord.Call{Op: coord.CallAcquire, WorkerID: -1, Err: refused},
-			coord.Call{Op: coord.CallAcquire})
-		var added []coord.CallOp
+		check("start", coord.Call{Op: "acquire", WorkerID: -1, Err: refused},
+			coord.Call{Op: "acquire"})
+		var added []string
 		g.OnCall(func(call coord.Call) { added = append(added, call.Op) })
 		const slow = 100 * time.Millisecond
 		f.DelayReplies(coordtest.Renew, slow, 1)
 		letSettled(leaseEvery + slow)
-		check("renewal", coord.Call{Op: coord.CallRenew, Took: slow})
+		check("renewal", coord.Call{Op: "renew", Took: slow})
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		check("close", coord.Call{Op: coord.CallRelease})
-		want := []coord.CallOp{
-			coord.CallAcquire, coord.CallAcquire, coord.CallRenew, coord.CallRelease,
+		check("close", coord.Call{Op: "release"})
+		want := []string{
+			"acquire", "acquire", "renew", "release",
 		}
 		if !slices.Equal(added, want) {
 			t.Errorf("a function that was added after the start was told %v, want %v", added, want)

@@ -17,11 +17,11 @@ import (
 // the log: a restart within a tick has one nearly always.
 const shortWait = 100 * time.Millisecond
 
-// New leases cfg.Stripes worker IDs from c and returns a generator that issues IDs
-// with them. It blocks until the worker IDs are leased and their windows are open;
-// both take a moment where a predecessor's window has not ended, and that is
-// logged. So is each of c's warnings, if it is a [coord.Describer]. ctx bounds the start alone.
-// [Start] does the same without blocking.
+// New leases cfg.Stripes worker IDs from c and returns a generator that issues IDs with them. It
+// blocks until the worker IDs are leased and their windows are open; both take a moment where a
+// predecessor's window has not ended, and that is logged. So is each of c's warnings, if it
+// describes itself as a [coord.AdminCoordinator] does. ctx bounds the start alone. [Start] does the
+// same without blocking.
 //
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
 // what the coordinator refused, [ErrWindowNotOpen] if ctx ended

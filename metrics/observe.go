@@ -10,7 +10,7 @@ import (
 
 // observe counts a call to the coordinator.
 func (e *generator) observe(c coord.Call) {
-	e.calls.WithLabelValues(string(c.Op), resultOf(c.Err)).Observe(c.Took.Seconds())
+	e.calls.WithLabelValues(c.Op, resultOf(c.Err)).Observe(c.Took.Seconds())
 }
 
 // resultOf is the label for an error: a few fixed words.

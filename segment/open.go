@@ -2,25 +2,12 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
-	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
-
-// Opener makes a store from a parsed URL. The store owns whatever the opener created and frees it
-// in Close.
-type Opener func(ctx context.Context, u *driver.URL) (Store, error)
-
-// schemes is the table of drivers, filled by their init functions.
-var schemes drivers.Table[Opener]
-
-// Register makes a driver known to [Open] by its URL scheme. Drivers call it from init. If a scheme
-// is registered twice, Open refuses that scheme and says so. Register is safe for concurrent use.
-func Register(scheme string, o Opener) { schemes.Register(scheme, o) }
-
-// Schemes lists the registered URL schemes in alphabetical order.
-func Schemes() []string { return schemes.Schemes() }
 
 // OpenOptions are what a program says beside the URL. The zero value says nothing.
 type OpenOptions struct {
@@ -33,14 +20,21 @@ type OpenOptions struct {
 // driver of the URL's scheme must have been imported. Close the store after the sequences that use
 // it. Errors wrap [ErrInvalidConfig] if the URL is wrong, and never contain its password.
 func Open(ctx context.Context, rawURL string, o OpenOptions) (Store, error) {
-	u, err := driver.ParseURL(rawURL)
-	if err != nil {
-		return nil, invalid("%w", err)
-	}
-	u.Logger = o.Logger
-	open, err := schemes.Find("segment", rawURL, " for a store of segments")
+	open, err := drivers.FindStore(rawURL)
 	if err != nil {
 		return nil, invalid("URL: %w", err)
 	}
-	return open(ctx, u)
+	opened, err := open(ctx, rawURL, o.Logger)
+	if errors.Is(err, coord.ErrInvalid) && !errors.Is(err, ErrInvalidConfig) {
+		return nil, invalid("%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, ok := opened.(Store)
+	if !ok {
+		return nil, errors.Join(invalid("URL: its driver made a %T, which is no Store", opened),
+			opened.Close())
+	}
+	return s, nil
 }

@@ -40,13 +40,14 @@ type source interface {
 	Coordinator() coord.Coordinator
 }
 
-// inspector is the part of [coord.Admin] that returns the nonce of a namespace. It comes with IDs
-// over RPC: clients that are given several servers refuse those whose layouts or nonces differ.
+// inspector is the part of [coord.AdminCoordinator] that returns the nonce of a namespace. It comes
+// with IDs over RPC: clients that are given several servers refuse those whose layouts or nonces
+// differ.
 type inspector interface {
 	Inspect(ctx context.Context) (coord.Namespace, error)
 }
 
-// lister is the part of [coord.Admin] that returns who holds which worker ID.
+// lister is the part of [coord.AdminCoordinator] that returns who holds which worker ID.
 type lister interface {
 	List(ctx context.Context) ([]coord.Slot, error)
 }

@@ -136,7 +136,7 @@ func (s *site) space(b *testing.B, layout core.Layout) *space {
 			b.Error(err)
 		}
 	})
-	admin, ok := c.(coord.Admin)
+	admin, ok := c.(coord.AdminCoordinator)
 	if !ok {
 		b.Fatalf("%T cannot declare a namespace new", c)
 	}

@@ -91,7 +91,7 @@ type namespace struct{ coord.Coordinator }
 // nonce is as long as those of real namespaces.
 const nonce = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// Inspect is that of coord.Admin.
+// Inspect is that of coord.AdminCoordinator.
 func (namespace) Inspect(context.Context) (coord.Namespace, error) {
 	return coord.Namespace{Layout: "x", Nonce: nonce}, nil
 }

@@ -67,10 +67,10 @@ func answer[T any](ctx context.Context, k *caller, changes bool,
 }
 
 // opened opens a coordinator or a store for an operator, with the caller of further calls.
-func opened[T io.Closer](ctx context.Context, a *app, p place,
+func opened[T io.Closer](ctx context.Context, a *app, p place, check func() error,
 	open func(context.Context, *slog.Logger) (T, error),
 ) (v T, k *caller, err error) {
-	if err := a.awaitPresence(ctx, p, checking(open)); err != nil {
+	if err := a.awaitPresence(ctx, p, check); err != nil {
 		return v, nil, err
 	}
 	k = &caller{waits: a.waits, tell: func() {
@@ -85,41 +85,42 @@ func opened[T io.Closer](ctx context.Context, a *app, p place,
 // askedAdmin is a coordinator that can be shown and changed, with the calls of a caller, also those
 // of follow.Namespace.
 type askedAdmin struct {
-	coord.Coordinator
+	coord.AdminCoordinator
 	caller *caller
-	admin  coord.Admin
 }
 
-// List implements [coord.Admin].
+// List implements [coord.AdminCoordinator].
 func (a askedAdmin) List(ctx context.Context) ([]coord.Slot, error) {
-	return answer(ctx, a.caller, false, a.admin.List)
+	return answer(ctx, a.caller, false, a.AdminCoordinator.List)
 }
 
-// Inspect implements [coord.Admin].
+// Inspect implements [coord.AdminCoordinator].
 func (a askedAdmin) Inspect(ctx context.Context) (coord.Namespace, error) {
-	return answer(ctx, a.caller, false, a.admin.Inspect)
+	return answer(ctx, a.caller, false, a.AdminCoordinator.Inspect)
 }
 
-// Init implements [coord.Admin].
+// Init implements [coord.AdminCoordinator].
 func (a askedAdmin) Init(ctx context.Context, s coord.Space) error {
-	return a.caller.ask(ctx, true, func(ctx context.Context) error { return a.admin.Init(ctx, s) })
+	return a.caller.ask(ctx, true, func(ctx context.Context) error {
+		return a.AdminCoordinator.Init(ctx, s)
+	})
 }
 
-// Quarantine implements [coord.Admin].
+// Quarantine implements [coord.AdminCoordinator].
 func (a askedAdmin) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	return answer(ctx, a.caller, true, func(ctx context.Context) (time.Time, error) {
-		return a.admin.Quarantine(ctx, until)
+		return a.AdminCoordinator.Quarantine(ctx, until)
 	})
 }
 
-// Retire implements [coord.Admin].
+// Retire implements [coord.AdminCoordinator].
 func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
 	return a.caller.ask(ctx, true, func(ctx context.Context) error {
-		return a.admin.Retire(ctx, workerID)
+		return a.AdminCoordinator.Retire(ctx, workerID)
 	})
 }
 
-// Lower implements [coord.Admin].
+// Lower implements [coord.AdminCoordinator].
 func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
-	return answer(ctx, a.caller, true, a.admin.Lower)
+	return answer(ctx, a.caller, true, a.AdminCoordinator.Lower)
 }

@@ -70,7 +70,7 @@ func TestNobodyAnswers(t *testing.T) {
 // cannot, because that is followed without being closed.
 func TestAskedCanStillChange(t *testing.T) {
 	t.Parallel()
-	if _, ok := any(&namespace{}).(coord.Admin); !ok {
+	if _, ok := any(&namespace{}).(coord.AdminCoordinator); !ok {
 		t.Error("it cannot be changed any more")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 const (
@@ -180,7 +181,7 @@ func (a *app) startGenerator(ctx context.Context, where place,
 	cfg config.Config,
 ) (c coord.Coordinator, g *core.Generator, err error) {
 	began := time.Now()
-	if err := a.awaitPresence(ctx, where, checking(where.open)); err != nil {
+	if err := a.awaitPresence(ctx, where, where.check); err != nil {
 		return nil, nil, err
 	}
 	if a.bounded { //mutant:timeout-bounds-start
@@ -248,7 +249,7 @@ func (a *app) writeIDs(ctx context.Context, g source, p printer, count int64) er
 // completeCoordinators makes the shell offer the schemes that have a driver.
 func completeCoordinators(c *cobra.Command, flag string) {
 	var urls []string
-	for _, scheme := range coord.Schemes() {
+	for _, scheme := range drivers.Coordinators.Schemes() {
 		switch scheme {
 		case "static":
 			urls = append(urls, "static://?worker=", "static://?worker=hostname&state=")

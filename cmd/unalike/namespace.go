@@ -69,16 +69,16 @@ func (a *app) with(ctx context.Context, p place, must presence, f func(*namespac
 			return err
 		}
 	}
-	c, k, err := opened(ctx, a, p, p.open)
+	c, k, err := opened(ctx, a, p, p.check, p.open)
 	if err != nil {
 		return err
 	}
 	defer func() { warnOf(a.logger(), c.Close(), "closing the coordinator failed") }()
-	admin, ok := c.(coord.Admin)
+	admin, ok := c.(coord.AdminCoordinator)
 	if !ok {
 		return fmt.Errorf("%v cannot be listed or changed", p)
 	}
-	n := &namespace{askedAdmin{c, k, admin}, p.String(), coord.Describe(c).Rules.Workers == 0}
+	n := &namespace{askedAdmin{admin, k}, p.String(), coord.Describe(c).Rules.Workers == 0}
 	if p.folder != "" {
 		n.name = theDefault
 	}

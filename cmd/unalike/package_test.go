@@ -6,19 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // TestPackageOfScheme: the package to import, which errors name, is there for each scheme, and
 // makes a driver known.
 func TestPackageOfScheme(t *testing.T) {
 	for kind, schemes := range map[string][]string{
-		"coord":   coord.Schemes(),
-		"segment": segment.Schemes(),
+		"coord":   drivers.Coordinators.Schemes(),
+		"segment": drivers.Stores.Schemes(),
 	} {
-		register := map[string]string{"coord": "driver.Register(", "segment": "segment.Register("}[kind]
+		register := map[string]string{"coord": "driver.Register(", "segment": ".Register"}[kind]
 		for _, scheme := range schemes {
 			name, ok := strings.CutPrefix(drivers.Package(kind, scheme), drivers.Module+"/")
 			files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(name), "*.go"))

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/settings"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 	"github.com/unalike-id/unalike/segment"
@@ -90,7 +91,17 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 	o := p.options
 	o.Logger = log
 	c, err := coord.Open(ctx, p.rawURL, o)
-	return c, p.explain(err, coord.Schemes())
+	return c, p.explain(err, drivers.Coordinators.Schemes())
+}
+
+// check returns an error if the URL of a coordinator is wrong. It contacts no server.
+func (p place) check() error {
+	return p.explain(driver.Check(p.rawURL, coord.LeaseConfig{}), drivers.Coordinators.Schemes())
+}
+
+// checkStore is check for a store.
+func (p place) checkStore() error {
+	return p.explain(driver.CheckStore(p.rawURL), drivers.Stores.Schemes())
 }
 
 // openStore opens the store of segments at p.
@@ -99,7 +110,7 @@ func (p place) openStore(ctx context.Context, log *slog.Logger) (segment.Store, 
 		return nil, err
 	}
 	s, err := segment.Open(ctx, p.rawURL, segment.OpenOptions{Logger: log})
-	return s, p.explain(err, segment.Schemes())
+	return s, p.explain(err, drivers.Stores.Schemes())
 }
 
 // makeFolder makes the folder of what is there by default.

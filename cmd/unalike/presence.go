@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
@@ -75,22 +72,6 @@ func (a *app) awaitPresence(ctx context.Context, p place, check func() error) er
 			return fmt.Errorf("%s: nobody is there: connection refused by %s for %v; --timeout makes "+
 				"that longer", p.from, where, a.answer)
 		}
-	}
-}
-
-// checking returns what says what is wrong with a URL itself.
-func checking[T io.Closer](open func(context.Context, *slog.Logger) (T, error)) func() error {
-	return func() error {
-		ended, cancel := context.WithCancel(context.Background())
-		cancel() // nobody is asked
-		c, err := open(ended, slog.New(slog.DiscardHandler))
-		if err == nil {
-			err = c.Close()
-		}
-		if errors.Is(err, coord.ErrInvalid) {
-			return err
-		}
-		return nil
 	}
 }
 

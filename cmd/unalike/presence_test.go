@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // serverURLs are URLs of each kind of server, with ADDRESS where it stands.
@@ -42,7 +40,7 @@ func TestPorts(t *testing.T) {
 			t.Errorf("%s leads to %q; want %q", url, got, want)
 		}
 	}
-	for _, scheme := range append(coord.Schemes(), segment.Schemes()...) {
+	for _, scheme := range append(drivers.Coordinators.Schemes(), drivers.Stores.Schemes()...) {
 		without := []string{"embed", "file", "kubernetes", "static"}
 		if drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
 			t.Errorf("the driver of %s:// does not say which port is meant", scheme)

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/metrics"
@@ -125,8 +124,7 @@ func (a *app) serveLog(format, level string) (*slog.Logger, error) {
 	return a.newLog(least, format == "json"), nil
 }
 
-// checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and
-// are not looked at.
+// checkServe reads all that serve reads before it starts.
 func (a *app) checkServe(set *serveSettings) error {
 	tokens, err := set.tokenFiles()
 	if err != nil {
@@ -145,10 +143,12 @@ func (a *app) checkServe(set *serveSettings) error {
 		}
 	}
 	for name, g := range set.generators {
-		scheme, _, _ := strings.Cut(placeOf(g.Coordinator), ":")
-		if !slices.Contains(coord.Schemes(), scheme) {
-			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name,
-				scheme, strings.Join(coord.Schemes(), ", "))
+		url := g.Coordinator
+		if u, err := driver.ParseURL(url); err == nil && g.State != "" {
+			url = u.With("state", g.State).Text()
+		}
+		if err := driver.Check(url, g.Lease); err != nil {
+			return fmt.Errorf("generator %s: coordinator: %w", name, err)
 		}
 		if err := (server.Config{Leaf: set.leaf()}).CheckGenerator(name, g.Layout); err != nil {
 			return err

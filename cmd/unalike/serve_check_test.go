@@ -26,8 +26,21 @@ func TestServeCheck(t *testing.T) {
 		{"coordinator: 'nothing://x'", "nothing"},
 		{
 			"generators: {a: {coordinator: 'nothing://x'}}",
-			`generator a: coordinator: scheme "nothing" is not known`,
+			`generator a: coordinator: unalike: invalid URL: unknown scheme "nothing"`,
 		},
+		{
+			"coordinator: 'etcd://127.0.0.1:1/x?ttl=1s'",
+			"TTL is 1s; this coordinator needs at least 2s",
+		},
+		{"coordinator: 'etcd://127.0.0.1:1/x'\nhorizon: 6h", "Horizon is 6h0m0s; at most 2m0s"},
+		{
+			"coordinator: 'etcd://127.0.0.1:1/x'\nhorizon: 6h\nstate: " +
+				filepath.Join(t.TempDir(), "state"),
+			right,
+		},
+		{"coordinator: 'redis://127.0.0.1:1?namespace=x&wrong=1'", `unknown option "wrong"`},
+		{"store: 'embed://" + data + "?wrong=1'", `unknown option "wrong"`},
+		{"store: 'embed://" + data + "'\ncoordinator: 'embed://" + data + "'", right},
 	} {
 		text, want, code := tt[0], tt[1], exitFailure
 		if want == right {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/settings"
-	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -244,26 +242,13 @@ func (a *app) expandURLs(s *serveSettings) error {
 		s.generators[name] = cfg
 	}
 	if s.Store != "" {
-		url, err := driver.ParseURL(s.Store)
-		if err != nil {
-			return fmt.Errorf("store: %w", err)
-		}
 		cfg, err := config.Config{Coordinator: s.Store}.WithEnv(lookup)
 		if err != nil {
 			return errors.New("store: " + strings.TrimPrefix(err.Error(), "config: coordinator: "))
 		}
 		s.Store = cfg.Coordinator
-		if url.Scheme == "embed" {
-			return nil // opening it would make its directory
-		}
-		ended, cancel := context.WithCancel(context.Background())
-		cancel() // the URL is checked, and no server is asked
-		store, err := segment.Open(ended, s.Store, segment.OpenOptions{})
-		if errors.Is(err, segment.ErrInvalidConfig) {
+		if err := driver.CheckStore(s.Store); err != nil {
 			return fmt.Errorf("store: %w", err)
-		}
-		if err == nil {
-			_ = store.Close() // nothing was written
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // TestServeNamesVariables: a variable that serve does not look at is named.
@@ -25,7 +25,7 @@ func TestServeNamesVariables(t *testing.T) {
 // TestURLMistakes: for every scheme, a mistake in a URL on the command line is one of
 // usage, and elsewhere it is a failure.
 func TestURLMistakes(t *testing.T) {
-	for _, scheme := range coord.Schemes() {
+	for _, scheme := range drivers.Coordinators.Schemes() {
 		url := strings.ToUpper(scheme) + "://u:secret@h/?nonsense=1"
 		checkLines(t, nil, []line{{"generate --coordinator " + url, exitUsage, "--help"}})
 		env := map[string]string{envCoordinator: url}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -24,7 +25,7 @@ func addStoreFlags(c *cobra.Command, o *storeOptions) {
 func addStoreFlag(c *cobra.Command, url *string, otherwise string) {
 	c.Flags().StringVar(url, ofStore, "", "`URL` of the store of segments (default: "+otherwise+")")
 	var urls []string
-	for _, scheme := range segment.Schemes() {
+	for _, scheme := range drivers.Stores.Schemes() {
 		urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 	}
 	complete(c, ofStore, urls)
@@ -60,7 +61,7 @@ func (a *app) withStore(c *cobra.Command, o storeOptions, cfg config.Config,
 		return err
 	}
 	return untilStopped(c.Context(), func(ctx context.Context) error {
-		s, k, err := opened(ctx, a, p, p.openStore)
+		s, k, err := opened(ctx, a, p, p.checkStore, p.openStore)
 		if err != nil {
 			return err
 		}

@@ -12,14 +12,14 @@ import (
 
 // looks is a namespace as it looks each time; after the last, the watch is ended.
 type looks struct {
-	coord.Admin
+	coord.AdminCoordinator
 	slots [][]coord.Slot
 	errs  []error
 	n     int
 	end   context.CancelFunc
 }
 
-// List implements [coord.Admin].
+// List implements [coord.AdminCoordinator].
 func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
 	if l.n == len(l.slots) {
 		l.end()
@@ -29,7 +29,7 @@ func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
 	return l.slots[l.n-1], l.errs[l.n-1]
 }
 
-// Inspect implements [coord.Admin]. It is closed between the first look and the second.
+// Inspect implements [coord.AdminCoordinator]. It is closed between the first look and the second.
 func (l *looks) Inspect(context.Context) (coord.Namespace, error) {
 	if l.n < 2 {
 		return coord.Namespace{}, nil
@@ -49,7 +49,7 @@ func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, e
 	k := &caller{waits: waits{answer: callTime, quiet: callTime}}
 	moment := at
 	w := &watch{
-		app: &app{streams: streams{out: &o, err: &e}}, of: &namespace{askedAdmin: askedAdmin{nil, k, l}},
+		app: &app{streams: streams{out: &o, err: &e}}, of: &namespace{askedAdmin: askedAdmin{l, k}},
 		now:   func() time.Time { moment = moment.Add(time.Second); return moment },
 		known: map[int]coord.Slot{},
 	}

@@ -11,15 +11,15 @@ import (
 // operated is a participant that asks for two worker IDs and is an operator too.
 type operated struct {
 	party
-	coord.Admin
+	coord.AdminCoordinator
 }
 
 func (s *suite) operator() operated {
 	s.Helper()
 	p := s.client(2)
-	a, ok := p.Coordinator.(coord.Admin)
+	a, ok := p.Coordinator.(coord.AdminCoordinator)
 	if !ok {
-		s.Fatalf("%T lacks a method of coord.Admin", p.Coordinator)
+		s.Fatalf("%T lacks a method of coord.AdminCoordinator", p.Coordinator)
 	}
 	return operated{p, a}
 }
@@ -193,9 +193,7 @@ func adminQuarantine(s *suite) {
 		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
 	}
 	o.quarantine(s.now, floor)
-	if d, ok := o.Coordinator.(coord.Describer); ok {
-		o.quarantineForALoss(d.Describe().Rules.MaxHorizon)
-	}
+	o.quarantineForALoss(o.Describe().Rules.MaxHorizon)
 }
 
 // quarantineForALoss asks for as long as windows reach ahead, which the back end must know.

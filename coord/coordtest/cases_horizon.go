@@ -12,9 +12,7 @@ import (
 // a driver has no such namespaces, it refuses, and makes none.
 func adminMaxHorizon(s *suite) {
 	o := s.operator()
-	described, ok := o.Coordinator.(coord.Describer)
-	s.need(ok, "this driver does not say how far windows reach (no coord.Describer)")
-	rules := described.Describe().Rules
+	rules := o.Describe().Rules
 	declare := func(horizon time.Duration) error {
 		space := s.space()
 		space.MaxHorizon = horizon

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // FakeConfig says what a [Fake] is like. The zero FakeConfig works.
@@ -58,7 +57,7 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Resumer], [coord.Notifier], [coord.Waiter] and [coord.Describer] and is safe for
+// [coord.Resumer], [coord.Notifier] and [coord.Waiter], has a method Describe, and is safe for
 // concurrent use.
 type FakeClient struct {
 	fake *Fake
@@ -71,7 +70,6 @@ var (
 	_ coord.Resumer     = (*FakeClient)(nil)
 	_ coord.Notifier    = (*FakeClient)(nil)
 	_ coord.Waiter      = (*FakeClient)(nil)
-	_ coord.Describer   = (*FakeClient)(nil)
 )
 
 // Acquire implements [coord.Coordinator].
@@ -94,7 +92,7 @@ func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) err
 func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string,
 	until int64,
 ) (coord.Grant, error) {
-	if err := driver.CheckResume(g, token); err != nil {
+	if err := g.CheckResume(token); err != nil {
 		return coord.Grant{}, err
 	}
 	return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})
@@ -136,7 +134,7 @@ func (c *FakeClient) AwaitFree(ctx context.Context, _ coord.Request) bool {
 	return false
 }
 
-// Describe implements [coord.Describer].
+// Describe is that of a [coord.AdminCoordinator].
 func (c *FakeClient) Describe() coord.Description {
 	return coord.Description{Rules: c.fake.cfg.Rules}
 }

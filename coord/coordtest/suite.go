@@ -12,7 +12,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
@@ -92,9 +91,9 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	runCases(t, cases(), newHarness)
 }
 
-// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each
-// case has a harness of its own, of which Client alone is used. Its namespace must not even be
-// declared.
+// RunAdmin holds a driver to the rules of [coord.AdminCoordinator], which its coordinators
+// implement. Each case has a harness of its own, of which Client alone is used. Its namespace must
+// not even be declared.
 func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	runCases(t, adminCases, newHarness)
 }
@@ -158,7 +157,7 @@ func (s *suite) at(horizons float64) int64 { return s.now + int64(horizons*float
 func (s *suite) setLeaseTimes() {
 	s.Helper()
 	rules := coord.Describe(s.client(1).Coordinator).Rules
-	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
+	l, err := rules.Resolve(coord.LeaseConfig{})
 	if err != nil {
 		s.Fatalf("lease times of the driver: %v", err)
 	}

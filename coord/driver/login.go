@@ -17,19 +17,13 @@ const (
 // maxSecret is how many bytes a user or a password in a file may have.
 const maxSecret = 4096
 
-// LoginOptions are the options of a URL that [URL.Login] reads.
-var LoginOptions = []string{userFile, passwordFile}
-
-// Login returns the user and the password for a connection that is made now; an empty one means
-// that there is none. It may read files, and takes as long as the disk. It is safe for concurrent
-// use, and its errors contain no password.
-type Login func() (user, password string, err error)
-
 // Login returns how to log in: with the user and the password of the URL, or with those in the
-// files that options user_file and password_file name. Each call of the returned [Login] reads the
-// files, so that a program takes up a new user or password without a restart. An error reports that
-// something is given twice, or that a file cannot be read now.
-func (u *URL) Login() (Login, error) {
+// files that options user_file and password_file name. The returned function is called for each new
+// connection; an empty user or password means that there is none. It reads the files, so that a
+// program takes up a new user or password without a restart, takes as long as the disk, and is safe
+// for concurrent use. Its errors contain no password. An error of Login reports that something is
+// given twice, or that a file cannot be read now.
+func (u *URL) Login() (func() (user, password string, err error), error) {
 	var user, password string
 	given := false
 	if u.User != nil {
@@ -41,12 +35,13 @@ func (u *URL) Login() (Login, error) {
 
 // LoginWith is [URL.Login] for another server that the URL leads to: it reads the options user,
 // password, user_file and password_file, each with a prefix before its name.
-func (u *URL) LoginWith(prefix string) (Login, error) {
+func (u *URL) LoginWith(prefix string) (func() (user, password string, err error), error) {
 	password := prefix + "password"
 	return u.login(prefix, u.Option(prefix+"user"), u.Option(password), u.Has(password))
 }
 
-func (u *URL) login(prefix, user, password string, given bool) (Login, error) {
+func (u *URL) login(prefix, user, password string, given bool,
+) (func() (user, password string, err error), error) {
 	name, err := u.secretOf(prefix+userFile, "user", user, user != "")
 	if err != nil {
 		return nil, err
@@ -79,8 +74,8 @@ func (u *URL) HasPassword() bool {
 }
 
 // LoginBoth is Login where a user and a password belong together: there are both, or neither. The
-// [Login] is nil if there is neither.
-func (u *URL) LoginBoth() (Login, error) {
+// function is nil if there is neither.
+func (u *URL) LoginBoth() (func() (user, password string, err error), error) {
 	login, err := u.Login()
 	if err != nil {
 		return nil, err

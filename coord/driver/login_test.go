@@ -75,7 +75,9 @@ func TestURL_LoginWithoutAFile(t *testing.T) {
 		}
 		read := u.Login
 		if strings.HasPrefix(option, "sentinel_") {
-			read = func() (driver.Login, error) { return u.LoginWith("sentinel_") }
+			read = func() (func() (user, password string, err error), error) {
+				return u.LoginWith("sentinel_")
+			}
 		}
 		_, err = read()
 		if err == nil || !strings.Contains(err.Error(), option+" is no absolute path") ||

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
@@ -24,27 +23,4 @@ func CheckNamespace(s string) error {
 		return fmt.Errorf("%w: namespace %q is reserved; choose another name", coord.ErrInvalid, s)
 	}
 	return nil
-}
-
-// CheckResume reports whether a grant can be resumed with a token. Errors wrap
-// [coord.ErrInvalid].
-func CheckResume(g coord.Grant, token string) error {
-	if err := drivers.CheckName(coord.ErrInvalid, "Resume: token", token, false); err != nil {
-		return err
-	}
-	if token == g.Token {
-		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one",
-			coord.ErrInvalid)
-	}
-	return nil
-}
-
-// JoinPlace makes the Place of a [coord.Description] from a kind of back end and what selects a
-// namespace in it. The order of the parts counts. If one is empty that must not be, leave the text
-// out.
-func JoinPlace(kind string, parts ...string) string {
-	for _, p := range parts {
-		kind += " " + strconv.Quote(p)
-	}
-	return kind
 }

@@ -90,6 +90,14 @@ func (u *URL) Without(name string) *URL {
 	return &rest
 }
 
+// With returns u with an option set.
+func (u *URL) With(name, value string) *URL {
+	more := *u
+	more.options = maps.Clone(u.options)
+	more.options.Set(name, value)
+	return &more
+}
+
 // Addresses returns the hosts in the form host:port, with a port for those that have none.
 // The error wraps [coord.ErrInvalid] if two of them are the same then.
 func (u *URL) Addresses(port string) ([]string, error) {
@@ -148,7 +156,7 @@ func (u *URL) Lease() (coord.LeaseConfig, error) {
 		case err != nil:
 			return l, err
 		case d != 0 && *t.to != 0 && d != *t.to:
-			return l, setTwice(t.field, *t.to, d)
+			return l, drivers.SetTwice(coord.ErrInvalid, t.field, *t.to, d)
 		case d != 0:
 			*t.to = d
 		}

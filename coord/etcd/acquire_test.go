@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -34,8 +34,8 @@ func TestRoundTrips(t *testing.T) {
 		if err := crowd.Init(within(t), space()); err != nil {
 			t.Fatal(err)
 		}
-		(&drivertest.Crowd[*etcd.Coordinator]{
-			Members: []*etcd.Coordinator{crowd},
+		(&drivertest.Crowd[protocol.Full]{
+			Members: []protocol.Full{crowd},
 			Again:   func(err error) bool { return !coord.Permanent(err) }, // as a keeper does
 		}).Acquire(t, held, 32)
 		c := newCoordinator(t, counted, ns)

@@ -23,8 +23,7 @@ func TestCommit_NotesTheLineageItRestsOn(t *testing.T) {
 	if err := c.Init(ctx, space); err != nil {
 		t.Fatal(err)
 	}
-	st := &store{client: c.client, keys: keyspace(root + "orders/"), life: c.Life()}
-	s, err := st.Open("", 15*time.Second, 1024)
+	s, err := c.(*protocol.Coordinator).Store().Open("", 15*time.Second, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +57,7 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	c, err := New(server.Client(t), "orders", Options{})
 	c = drivertest.Closing(t, c, err)
 	ctx := drivertest.Within(t)
-	st := &store{client: c.client, keys: keyspace(root + "orders/"), life: c.Life()}
-	s, err := st.Open("token", 15*time.Second, 1024)
+	s, err := c.(*protocol.Coordinator).Store().Open("token", 15*time.Second, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -30,10 +31,10 @@ func TestConformance(t *testing.T) {
 }
 
 // newCoordinator returns a coordinator that is closed with the test.
-func newCoordinator(tb testing.TB, client *clientv3.Client, ns string) *etcd.Coordinator {
+func newCoordinator(tb testing.TB, client *clientv3.Client, ns string) protocol.Full {
 	tb.Helper()
 	c, err := etcd.New(client, ns, etcd.Options{})
-	return drivertest.Closing(tb, c, err)
+	return drivertest.Closing(tb, c, err).(protocol.Full)
 }
 
 // ownerKey is the key that a holder has on its lease.

@@ -68,7 +68,7 @@
 // A renewal is one transaction on the same condition, and a keep-alive of the lease
 // at the same time. If the reply to a transaction is lost, reading tells whether it
 // was done. If the lease ended while its holder lives, the renewal puts it back,
-// provided that nobody has taken the worker ID. [Coordinator.Lost] watches the owner
+// provided that nobody has taken the worker ID. Its method Lost watches the owner
 // key, so that this happens at once; and a holder whose worker ID is retired learns of it.
 //
 // A request may take all the time that a call has left, since a slow cluster is no broken
@@ -106,14 +106,14 @@
 // further. The namespace keeps a record of the loss. Whoever notices it later, and has seen
 // nothing since, does not raise the floor again.
 //
-// The floor is raised at once, by the latest of this clock and of what the holders have said
-// at their last renewals. If one of these clocks is wrong, the floor may be too far ahead.
-// It is not lowered by itself: the error says so, and [Coordinator.Lower] is the way out.
+// The floor is raised at once, by the latest of this clock and of what the holders have said at
+// their last renewals. If one of these clocks is wrong, the floor may be too far ahead. It is not
+// lowered by itself: the error says so, and [coord.AdminCoordinator.Lower] is the way out.
 //
 // What has no memory cannot notice. Leases come back with the data: while one of them stands
 // whose holder has not renewed within its TTL, nothing is granted, for one TTL at most. That
 // leaves holders who live the time to notice. If the data are younger than that, or nobody has
-// survived, call [Coordinator.Quarantine] with the zero time before anything else
+// survived, call [coord.AdminCoordinator.Quarantine] with the zero time before anything else
 // starts; restore with a new cluster token (etcdutl snapshot restore
 // --initial-cluster-token) and with --bump-revision and --mark-compacted. A namespace
 // whose keys were all deleted looks like a new one to whoever did not know it: do not

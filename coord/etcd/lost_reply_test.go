@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -36,7 +36,7 @@ func (e *ear) option() grpc.DialOption {
 
 // wantRefused makes a request with the same token and another layout, which ends what the
 // coordinator has for that token, and closes the coordinator.
-func wantRefused(t *testing.T, c *etcd.Coordinator, req coord.Request) {
+func wantRefused(t *testing.T, c protocol.Full, req coord.Request) {
 	t.Helper()
 	req.Fingerprint = "another layout"
 	if g, err := c.Acquire(within(t), req); !errors.Is(err, coord.ErrLayoutMismatch) {

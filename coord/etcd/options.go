@@ -11,7 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -79,7 +79,18 @@ func checkTTL(ttl time.Duration) error {
 // New returns a coordinator for a namespace of the etcd cluster that client is
 // connected to. It contacts nobody. The client stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
-func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator, error) {
+//
+// Acquire makes four calls to etcd, two of them at the same time, however many worker IDs are
+// held; more only if others take the same ones at the same moment, and, in the background, to list
+// the namespaces of the cluster if it has made one. Renew makes one, and keeps the lease alive at
+// the same time.
+func New(client *clientv3.Client, namespace string, opts Options) (coord.AdminCoordinator, error) {
+	return protocol.Public(newCoordinator(client, namespace, opts, false))
+}
+
+// newCoordinator is New for a client that the coordinator closes if it owns it.
+func newCoordinator(client *clientv3.Client, namespace string, opts Options, owned bool,
+) (*protocol.Coordinator, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
 	}
@@ -91,7 +102,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 		return nil, err
 	}
 	st := &store{
-		client: client, keys: keyspace(root + namespace + "/"), log: opts.Logger,
+		client: client, owned: owned, keys: keyspace(root + namespace + "/"), log: opts.Logger,
 	}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace,
@@ -104,7 +115,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	}
 	st.life = p.Life()
 	st.life.Spawn(func() { st.watchRoom(st.life.Context(), time.Tick(roomEvery)) })
-	return &Coordinator{Coordinator: p, client: client}, nil
+	return p, nil
 }
 
 // placeOf names the namespace by the servers that a client talks to.
@@ -114,5 +125,5 @@ func placeOf(client *clientv3.Client, namespace string) string {
 		hosts = append(hosts, e[strings.LastIndex(e, "/")+1:]) // with TLS or without
 	}
 	slices.Sort(hosts)
-	return driver.JoinPlace("etcd", append(hosts, namespace)...)
+	return drivers.JoinPlace("etcd", append(hosts, namespace)...)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
@@ -14,7 +14,7 @@ import (
 )
 
 // slowly returns a coordinator whose cluster answers so late, and what makes it late.
-func slowly(t *testing.T, delay time.Duration) (*etcd.Coordinator, *proxytest.Proxy) {
+func slowly(t *testing.T, delay time.Duration) (coord.AdminCoordinator, *proxytest.Proxy) {
 	t.Helper()
 	proxy := proxytest.Start(t, etcdtest.Start(t).Endpoint)
 	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), rand.Text())

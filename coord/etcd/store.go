@@ -23,6 +23,7 @@ import (
 // store is the keys of one namespace as a [protocol.Store].
 type store struct {
 	client    *clientv3.Client
+	owned     bool // the client was made for this coordinator, which closes it
 	keys      keyspace
 	life      *lifetime.Life // of the coordinator
 	reconnect etcdclient.Reconnect
@@ -32,6 +33,14 @@ type store struct {
 // Open implements [protocol.Store].
 func (st *store) Open(token string, ttl time.Duration, _ int) (protocol.Session, error) {
 	return &session{store: st, token: token, ttl: ttl}, nil
+}
+
+// Close implements [io.Closer] for the coordinator.
+func (st *store) Close() error {
+	if !st.owned {
+		return nil
+	}
+	return st.client.Close()
 }
 
 // session is what a token has in the cluster. A request may go to any member, so there is

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
@@ -30,11 +31,10 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
-	c, err := New(client, t.namespace, t.options)
+	c, err := newCoordinator(client, t.namespace, t.options, true)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	c.owned = true
 	return c, nil
 }
 
@@ -49,7 +49,7 @@ type target struct {
 func parse(u *driver.URL) (target, error) {
 	var t target
 	if err := u.CheckOptions(append([]string{"ca", "cert", "key", "skew"},
-		driver.LoginOptions...)...); err != nil {
+		drivers.LoginOptions...)...); err != nil {
 		return t, err
 	}
 	if len(u.Hosts) == 0 {

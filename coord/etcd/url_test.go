@@ -12,7 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -25,7 +24,7 @@ func TestLeaseTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
+	l, err := coord.Describe(c).Rules.Resolve(coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second ||
 		l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)

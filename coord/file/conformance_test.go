@@ -40,7 +40,7 @@ func harness(tb testing.TB) coordtest.Harness {
 			tb.Helper()
 			c := participant(path)(tb, coord.Range{})
 			tb.Cleanup(func() { _ = c.Close() })
-			drivertest.RaiseFloor(tb, c.(coord.Admin), tick)
+			drivertest.RaiseFloor(tb, c.(coord.AdminCoordinator), tick)
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -46,13 +47,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Coordinator leases the worker IDs of a namespace in a file. It is safe for concurrent use, and
-// one serves any number of generators. Make it with [New], or with coord.Open.
-type Coordinator struct{ *protocol.Coordinator }
-
 // New returns a coordinator for the namespace in the file at path, whose folder must exist. It
 // touches no file; the first call makes one. Errors wrap [coord.ErrInvalid].
-func New(path string, opts Options) (*Coordinator, error) {
+func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: the path is empty; name a file", coord.ErrInvalid)
 	}
@@ -78,17 +75,13 @@ func New(path string, opts Options) (*Coordinator, error) {
 		Path: path, Namespace: opts.Namespace,
 		Clock: common.Clock, Leases: leases, Fresh: true,
 	})
-	c, err := protocol.New(store, protocol.Settings{
+	return protocol.Public(protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
-		Place: driver.JoinPlace("file", place, opts.Namespace),
+		Place: drivers.JoinPlace("file", place, opts.Namespace),
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a lost file is waited out for as long, whatever it was declared with",
 		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: true, Clock: common.Clock,
 		Logger: common.Logger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Coordinator{c}, nil
+	}))
 }

@@ -18,11 +18,7 @@ func openURL(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	c, err := New(path, opts)
-	if err != nil {
-		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
-	}
-	return c, nil
+	return New(path, opts)
 }
 
 // parse reads the path and the options.

@@ -24,7 +24,7 @@ type Ending struct {
 }
 
 // EndOf returns how far the namespace of c has come. It must have the layout of s, and c must be a
-// [coord.Admin].
+// [coord.AdminCoordinator].
 //
 // If worker IDs are held, the error is a [*HeldError], unless the namespace is closed: their
 // windows do not grow any more, and count as those of the others do. Other errors wrap
@@ -35,10 +35,10 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	if s.Fingerprint == "" || s.Scale.Unit <= 0 || s.LastTick <= 0 || s.Capacity <= 0 {
 		return Ending{}, invalid("Space is %+v; it is what core.Layout.Space returns", s)
 	}
-	admin, ok := c.(coord.Admin)
+	admin, ok := c.(coord.AdminCoordinator)
 	if !ok {
 		return Ending{}, invalid("the coordinator cannot list its worker IDs; it must implement " +
-			"coord.Admin")
+			"coord.AdminCoordinator")
 	}
 	slots, err := admin.List(ctx)
 	if err != nil {

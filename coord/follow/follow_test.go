@@ -154,7 +154,8 @@ func TestFollowNeedsInterfaces(t *testing.T) {
 		}
 	}
 	full := existing().add(0, coord.SlotFree, 5)
-	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Admin", plain, full)
+	wantInvalid("a new namespace that cannot be changed", "it must implement "+
+		"coord.AdminCoordinator", plain, full)
 	wantInvalid("an old namespace that cannot be listed", "cannot list its worker IDs", &ledger{},
 		plain)
 	if n := full.writes(); n != 0 {

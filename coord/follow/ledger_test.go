@@ -91,8 +91,13 @@ func (l *ledger) Retire(_ context.Context, id int) error {
 	return nil
 }
 
-// Lower is there for [coord.Admin]; nothing here lowers a floor.
+// Lower is there for [coord.AdminCoordinator]; nothing here lowers a floor.
 func (l *ledger) Lower(context.Context) (time.Time, error) { return time.Time{}, l.call("Lower") }
+
+// Describe says how far windows reach that were not declared with more.
+func (l *ledger) Describe() coord.Description {
+	return coord.Description{Rules: coord.LeaseRules{MaxHorizon: 2 * time.Minute}}
+}
 
 func (l *ledger) micro(tick int64) time.Time { return time.UnixMicro(l.space.Scale.Micro(tick)) }
 

@@ -15,9 +15,9 @@ import (
 // declared.
 const usualHorizon = 2 * time.Minute
 
-// Namespace makes the namespace of next go on where that of prev has ended, so that all that
-// next issues is above all that prev has issued. Both are a [coord.Admin], with the layout of s,
-// and that of next is new. Namespace returns the floor: next grants only what lies above it.
+// Namespace makes the namespace of next go on where that of prev has ended, so that all that next
+// issues is above all that prev has issued. Both are a [coord.AdminCoordinator], with the layout of
+// s, and that of next is new. Namespace returns the floor: next grants only what lies above it.
 // Worker IDs that are retired in prev are retired in next; what they issued may be above.
 //
 // Namespace closes prev: its floor becomes the end of the layout, so that nothing is granted or
@@ -43,10 +43,10 @@ func Namespace(
 	if err != nil {
 		return time.Time{}, err
 	}
-	n, ok := next.(coord.Admin)
+	n, ok := next.(coord.AdminCoordinator)
 	if !ok {
 		return time.Time{}, invalid("the new namespace's coordinator cannot list, show and change it, " +
-			"so it cannot follow another; it must implement coord.Admin")
+			"so it cannot follow another; it must implement coord.AdminCoordinator")
 	}
 	m := &move{next: n, space: s}
 	if err := m.begin(ctx, end); err != nil {
@@ -57,7 +57,8 @@ func Namespace(
 	if _, err := m.raise(ctx, end); err != nil {
 		return time.Time{}, err
 	}
-	_, err = prev.(coord.Admin).Quarantine(ctx, time.UnixMicro(s.Scale.Micro(s.LastTick)).UTC())
+	closed := time.UnixMicro(s.Scale.Micro(s.LastTick)).UTC()
+	_, err = prev.(coord.AdminCoordinator).Quarantine(ctx, closed)
 	if err == nil { // it may have noticed only now that it has lost state
 		end, err = EndOf(ctx, prev, s)
 	}
@@ -73,7 +74,7 @@ func Namespace(
 
 // move is one run of Namespace.
 type move struct {
-	next  coord.Admin
+	next  coord.AdminCoordinator
 	space coord.Space
 	nonce string // of the new namespace
 	base  int64  // tick to which its floor was raised before: it may follow several
@@ -119,11 +120,8 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 // its back end loses the floor that keeps it above them: after a loss it waits for as long as
 // its own windows reach, and those of a namespace that was declared with more reach further.
 func (m *move) checkHorizon(end Ending) error {
-	own, last := usualHorizon, end.Furthest.Until
-	if d, ok := m.next.(coord.Describer); ok {
-		own = d.Describe().Rules.MaxHorizon
-	}
-	own = max(own, m.space.MaxHorizon)
+	last := end.Furthest.Until
+	own := max(m.next.Describe().Rules.MaxHorizon, m.space.MaxHorizon)
 	if end.lost.After(last) {
 		last = end.lost
 	}

@@ -67,7 +67,7 @@ func (a *api) call(ctx context.Context, r request, out answer) (server protocol.
 	for {
 		server, err = a.attempt(ctx, r, out)
 		if code := codeOf(err); err != nil && (code == 0 || code >= http.StatusInternalServerError) {
-			a.dropIdle() // another connection may lead to another server
+			_ = a.Close() // another connection may lead to another server
 		}
 		if codeOf(err) != http.StatusTooManyRequests || !wait(ctx) {
 			return server, err
@@ -75,11 +75,13 @@ func (a *api) call(ctx context.Context, r request, out answer) (server protocol.
 	}
 }
 
-// dropIdle ends the connections that nobody uses.
-func (a *api) dropIdle() {
+// Close implements [io.Closer] for the coordinator. It ends the connections that nobody uses, and
+// leaves a client that was passed to [New] as it is.
+func (a *api) Close() error {
 	if a.own {
 		a.client.CloseIdleConnections()
 	}
+	return nil
 }
 
 // pause is how long it takes until an API server is asked again that is busy, or has ended a watch.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 )
 
@@ -26,7 +27,7 @@ func newCluster(tb testing.TB) *cluster {
 // new returns a coordinator that is closed with the test.
 func (c *cluster) new(tb testing.TB, namespace string,
 	o kubernetes.Options,
-) *kubernetes.Coordinator {
+) protocol.Full {
 	tb.Helper()
 	return c.with(tb, c.client, namespace, o)
 }
@@ -34,11 +35,11 @@ func (c *cluster) new(tb testing.TB, namespace string,
 // with is new with another client.
 func (c *cluster) with(tb testing.TB, client *http.Client, namespace string,
 	o kubernetes.Options,
-) *kubernetes.Coordinator {
+) protocol.Full {
 	tb.Helper()
 	o.In = c.in
 	k, err := kubernetes.New(client, c.URL, namespace, o)
-	return drivertest.Closing(tb, k, err)
+	return drivertest.Closing(tb, k, err).(protocol.Full)
 }
 
 // TestConformance holds the driver to the rules of package coord. Each case has a Kubernetes

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 )
 
@@ -41,7 +42,7 @@ func SlotName(namespace string, worker int) string {
 }
 
 // OpenPod is coord.Open in a pod, whose service account is in a folder.
-func OpenPod(folder, server string) (*Coordinator, error) {
+func OpenPod(folder, server string) (coord.AdminCoordinator, error) {
 	u, err := driver.ParseURL("kubernetes://?namespace=orders")
 	if err != nil {
 		return nil, err

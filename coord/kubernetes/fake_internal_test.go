@@ -19,6 +19,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // fakeAPI keeps Leases as an API server does, in this process, and in the time of a test.
@@ -44,17 +45,17 @@ func newFakeAPI() *fakeAPI {
 }
 
 // open is a coordinator of a process of its own.
-func (f *fakeAPI) open(t *testing.T) *Coordinator {
+func (f *fakeAPI) open(t *testing.T) protocol.Full {
 	t.Helper()
 	return f.openBy(t, f)
 }
 
 // openBy is open for a process with a network between.
-func (f *fakeAPI) openBy(t *testing.T, network http.RoundTripper) *Coordinator {
+func (f *fakeAPI) openBy(t *testing.T, network http.RoundTripper) protocol.Full {
 	t.Helper()
 	o := Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}
 	c, err := New(&http.Client{Transport: network}, "http://h", "orders", o)
-	return drivertest.Closing(t, c, err)
+	return drivertest.Closing(t, c, err).(protocol.Full)
 }
 
 // request is drivertest.Request by the clock of the API server.

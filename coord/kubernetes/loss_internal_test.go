@@ -17,7 +17,7 @@ import (
 )
 
 // grantOf acquires one of so many worker IDs from a first one on.
-func (f *fakeAPI) grantOf(t *testing.T, c *Coordinator, first, count int) coord.Grant {
+func (f *fakeAPI) grantOf(t *testing.T, c protocol.Full, first, count int) coord.Grant {
 	t.Helper()
 	req := f.request(first + count)
 	req.Workers = coord.Range{First: first, Count: count}
@@ -135,7 +135,7 @@ func (f *fakeAPI) wantQuarantined(t *testing.T, what string, g coord.Grant, err 
 
 // comesBack checks that a worker ID is granted above a tick within the longest horizon, and that
 // the objects agree then.
-func (f *fakeAPI) comesBack(t *testing.T, c *Coordinator, tick int64) {
+func (f *fakeAPI) comesBack(t *testing.T, c protocol.Full, tick int64) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(time.Second) {
 		g, err := c.Acquire(t.Context(), f.request(8))

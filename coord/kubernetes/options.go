@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -81,27 +82,20 @@ func (opts Options) resolve() (Options, error) {
 	return opts, nil
 }
 
-// Coordinator leases worker IDs of one namespace by the Lease objects of a Kubernetes
-// cluster. It is safe for concurrent use, and one serves any number of generators. Make it
-// with [New], or with coord.Open.
-type Coordinator struct {
-	*protocol.Coordinator
-	api *api
-}
-
 // New returns a coordinator for a namespace in the cluster whose API server has a base URL,
 // such as https://10.0.0.1:443. The client adds what the API server wants to see of its user,
 // as one of client-go's does; it stays the caller's. New contacts nobody. Errors wrap
 // [coord.ErrInvalid].
-func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordinator, error) {
+func New(client *http.Client, baseURL, namespace string, opts Options,
+) (coord.AdminCoordinator, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
 	}
-	return build(&api{client: client}, baseURL, namespace, opts)
+	return protocol.Public(build(&api{client: client}, baseURL, namespace, opts))
 }
 
 // build is New for an api of which the client is known, and how it shows who it is.
-func build(a *api, baseURL, namespace string, opts Options) (*Coordinator, error) {
+func build(a *api, baseURL, namespace string, opts Options) (*protocol.Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -118,24 +112,12 @@ func build(a *api, baseURL, namespace string, opts Options) (*Coordinator, error
 	a.in, a.role = opts.In, opts.Role
 	a.leases = strings.TrimSuffix(base.String(), "/") +
 		"/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases"
-	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
+	return protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
+		Place: drivers.JoinPlace("kubernetes", a.leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how " +
 			"far its windows reach",
 		SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger, ServerClock: true,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Coordinator{c, a}, nil
-}
-
-// Close ends what this coordinator has under way. It releases no worker ID, and leaves a
-// client that was passed to [New] as it is.
-func (c *Coordinator) Close() error {
-	err := c.Coordinator.Close()
-	c.api.dropIdle()
-	return err
 }

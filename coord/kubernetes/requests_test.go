@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -28,8 +29,8 @@ func TestRequests(t *testing.T) {
 	if err := holder.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	all := drivertest.Crowd[*kubernetes.Coordinator]{
-		Members: []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})},
+	all := drivertest.Crowd[protocol.Full]{
+		Members: []protocol.Full{c.new(t, ns, kubernetes.Options{})},
 	}
 	for _, held := range []int{0, fulltest.Rounds(40, 1000)} {
 		all.Acquire(t, held, 16)

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -91,7 +92,7 @@ func TestRights(t *testing.T) {
 var made atomic.Int64
 
 // use makes use of every right, in a namespace that is in use already, and returns the first error.
-func use(t *testing.T, k *kubernetes.Coordinator) error {
+func use(t *testing.T, k protocol.Full) error {
 	t.Helper()
 	g, err := k.Acquire(drivertest.Within(t), drivertest.Request(drivertest.Capacity))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
@@ -41,7 +42,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 }
 
 // openURL is open for a pod that finds who it is in a folder and an environment.
-func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinator, error) {
+func openURL(u *driver.URL, folder string, env func(string) string) (*protocol.Coordinator, error) {
 	namespace, opts, err := parse(u)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // preferred to a new one; a new one is in the file before it is returned. Beside the errors of
 // the coordinator that is wrapped there are those of the file, and while another process has
 // it, an error that says which one; that is none of package coord's, so that it is waited for.
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
+func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
 	if err := cmp.Or(c.begin(ctx, "acquire a worker ID"), req.Validate()); err != nil {
 		return g, err
 	}
@@ -67,7 +67,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 
 // openSoon reports whether every holder can issue IDs within the time of two windows. Then it keeps
 // its worker ID, which is what a state file is for.
-func (c *Coordinator) openSoon(now int64) bool {
+func (c *coordinator) openSoon(now int64) bool {
 	for _, h := range c.held {
 		if h.entry.Mark-now > 2*h.window {
 			return false
@@ -77,7 +77,7 @@ func (c *Coordinator) openSoon(now int64) bool {
 }
 
 // choose goes on with a grant in the file if one serves, and leases another worker ID if none does.
-func (c *Coordinator) choose(ctx context.Context, req coord.Request,
+func (c *coordinator) choose(ctx context.Context, req coord.Request,
 	entered time.Time,
 ) (coord.Grant, error) {
 	for _, e := range c.usable(req) {
@@ -96,7 +96,7 @@ func (c *Coordinator) choose(ctx context.Context, req coord.Request,
 // usable returns the grants in the file with which a request may go on, those first that need no
 // back end. A mark that lies further ahead than a crash explains is that of a clock which has gone
 // back since: another worker ID serves sooner.
-func (c *Coordinator) usable(req coord.Request) []*entry {
+func (c *coordinator) usable(req coord.Request) []*entry {
 	var offline, others []*entry
 	latest := req.Now + req.Ahead + req.Scale.TicksUp((c.window + DiskTimeout).Microseconds())
 	for _, e := range c.entries {
@@ -116,14 +116,14 @@ func (c *Coordinator) usable(req coord.Request) []*entry {
 
 // servesOffline reports whether an entry serves without the back end: its namespace is known to be
 // the one that is asked for, and something of its window is left.
-func (c *Coordinator) servesOffline(e *entry, now int64) bool {
+func (c *coordinator) servesOffline(e *entry, now int64) bool {
 	//mutant:local-place
 	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.last().To > max(e.Mark, now)
 }
 
 // goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
 // without it, if it does not answer and something of the window is left.
-func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
+func (c *coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
 	entered time.Time,
 ) (g coord.Grant, err error) {
 	limit, offline := forever, c.servesOffline(e, req.Now)
@@ -158,7 +158,7 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request,
 
 // lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
 // record was written a moment ago, or is written before.
-func (c *Coordinator) lease(ctx context.Context, req coord.Request,
+func (c *coordinator) lease(ctx context.Context, req coord.Request,
 	entered time.Time,
 ) (g coord.Grant, err error) {
 	for _, e := range c.entries {
@@ -241,7 +241,7 @@ func nonceOf(g coord.Grant) string {
 
 // serve stores the first mark of a grant and returns it. If that fails, the grant stays in the
 // file, or is to be put there, and the next acquisition goes on with it: nothing of it was used.
-func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, error) {
+func (c *coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, error) {
 	g := h.local
 	err := c.store(ctx, nil)
 	switch {
@@ -257,7 +257,7 @@ func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, err
 
 // forget ends what is held of a worker ID and takes it out of the file, because the back end knows
 // nothing of it any more, but remembers how far it may have been stamped.
-func (c *Coordinator) forget(worker int) {
+func (c *coordinator) forget(worker int) {
 	for _, h := range c.held {
 		if h.entry.Worker == worker {
 			c.end(h)
@@ -277,7 +277,7 @@ const growth = 1 << 10
 // makeRoom takes grants out of the file that nobody in this process has, until there is room for
 // another one, with whatever all may still grow to. Nothing is leased that has none: one entry too
 // many, and no mark could be stored any more.
-func (c *Coordinator) makeRoom(another *entry) error {
+func (c *coordinator) makeRoom(another *entry) error {
 	for {
 		all := append(slices.Clone(c.entries), another)
 		b, err := format.Encode(&record{Grants: all})

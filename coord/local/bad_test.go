@@ -57,7 +57,7 @@ func TestBadOptions(t *testing.T) {
 		{RenewEvery: 4 * time.Second},
 	} {
 		// shorter than the window
-		if _, err := driver.ResolveLease(p.Describe().Rules, cfg); err != nil {
+		if _, err := p.Describe().Rules.Resolve(cfg); err != nil {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}

@@ -10,27 +10,26 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-// Coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it
+// coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it
 // with [New]. It is safe for concurrent use. What an operator asks for is passed on; after an Init,
 // files with windows of the namespace that was there before are refused until they are deleted.
 //
 // Unexported methods are called with mu held. Those that wait give it up meanwhile, and so does
 // whatever calls them.
-type Coordinator struct {
-	coord.Admin // of the back end
-	remote      wrapped
-	path        string // of the file, as it was given
-	place       string
-	window      time.Duration
-	log         *slog.Logger
-	life        *lifetime.Life
-	sys         system
-	outages     sync.Map // of each held grant, by its token, the coord.Outage
+type coordinator struct {
+	coord.AdminCoordinator // of the back end, for operators
+	remote                 wrapped
+	path                   string // of the file, as it was given
+	place                  string
+	window                 time.Duration
+	log                    *slog.Logger
+	life                   *lifetime.Life
+	sys                    system
+	outages                sync.Map // of each held grant, by its token, the coord.Outage
 
 	mu        sync.Mutex // guards what follows; whoever has it calls unlock
 	news      []func()   // what is to be logged when it is unlocked
@@ -44,9 +43,8 @@ type Coordinator struct {
 
 // wrapped is what New needs of a coordinator.
 type wrapped interface {
-	coord.Coordinator
+	coord.AdminCoordinator
 	coord.Resumer
-	coord.Admin
 }
 
 // slot is a worker ID of a layout.
@@ -56,23 +54,30 @@ type slot struct {
 }
 
 var _ interface {
-	coord.Coordinator
-	coord.Describer
-	coord.Admin
+	coord.AdminCoordinator
 	coord.Notifier
 	coord.Outlasting
-} = (*Coordinator)(nil)
+} = (*coordinator)(nil)
 
 // New returns a coordinator that keeps what c grants in a file, and owns c: Close closes it.
 // The folder of the file must exist. New touches no file; that is left to Acquire, which
 // waits while another process has the file. Errors wrap [coord.ErrInvalid].
-func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
+func New(c coord.Coordinator, file string, opts Options) (coord.AdminCoordinator, error) {
+	l, err := build(c, file, opts)
+	if err != nil {
+		return nil, err // not a nil *coordinator in an interface that is not nil
+	}
+	return l, nil
+}
+
+// build is New.
+func build(c coord.Coordinator, file string, opts Options) (*coordinator, error) {
 	opts.Window = cmp.Or(opts.Window, DefaultWindow)
 	remote, ok := c.(wrapped)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%w: a %T has no state file: its grants cannot be resumed and its "+
-			"namespace administered (coord.Resumer, coord.Admin)", coord.ErrInvalid, c)
+			"namespace administered (coord.Resumer, coord.AdminCoordinator)", coord.ErrInvalid, c)
 	case file == "":
 		return nil, fmt.Errorf("%w: the name of the state file is empty; name a file in a folder "+
 			"that exists", coord.ErrInvalid)
@@ -80,15 +85,16 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 		return nil, fmt.Errorf("%w: Window is %v; %v to %v are allowed", coord.ErrInvalid, opts.Window,
 			MinWindow, MaxWindow)
 	}
-	l := &Coordinator{
-		Admin: remote, remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place),
+	l := &coordinator{
+		AdminCoordinator: remote, remote: remote, path: file,
+		place:  cmp.Or(coord.Describe(c).Place, opts.Place),
 		window: opts.Window,
 		//mutant:local-log
 		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file), sys: realSystem(),
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
 		disk: disk{tried: make(chan struct{})},
 	}
-	if _, err := driver.ResolveLease(l.Describe().Rules, coord.LeaseConfig{}); err != nil {
+	if _, err := l.Describe().Rules.Resolve(coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -96,12 +102,12 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 
 // survives reports whether a grant in the file is gone on with after a crash, so that it may have
 // a longer window than the driver has by itself.
-func (c *Coordinator) survives() bool { return c.place != "" && c.sys.home().Boot != "" }
+func (c *coordinator) survives() bool { return c.place != "" && c.sys.home().Boot != "" }
 
-// Describe implements [coord.Describer]. The rules are those of the back end, but a generator has
-// its window extended in the file as often as the file's short windows need it. The interval of the
-// renewals in the back end is set in its URL or options.
-func (c *Coordinator) Describe() coord.Description {
+// Describe implements [coord.AdminCoordinator]. The rules are those of the back end, but a
+// generator has its window extended in the file as often as the file's short windows need it. The
+// interval of the renewals in the back end is set in its URL or options.
+func (c *coordinator) Describe() coord.Description {
 	d := coord.Describe(c.remote)
 	d.Place = c.place
 	d.Rules.MaxRenewEvery, d.Rules.Surviving = c.window*5/12, c.survives()
@@ -117,7 +123,7 @@ func (c *Coordinator) Describe() coord.Description {
 }
 
 // unlock unlocks mu, and logs what has happened meanwhile.
-func (c *Coordinator) unlock() {
+func (c *coordinator) unlock() {
 	news := c.news
 	c.news = nil
 	c.mu.Unlock()
@@ -127,19 +133,19 @@ func (c *Coordinator) unlock() {
 }
 
 // warn has a warning logged when mu is unlocked.
-func (c *Coordinator) warn(msg string, attrs ...any) {
+func (c *coordinator) warn(msg string, attrs ...any) {
 	c.news = append(c.news, func() { c.log.Warn(msg, attrs...) })
 }
 
 // unlocked runs f, which may take long, without mu.
-func (c *Coordinator) unlocked(f func()) {
+func (c *coordinator) unlocked(f func()) {
 	c.unlock()
 	defer c.mu.Lock()
 	f()
 }
 
 // begin reports whether a call may begin. It needs no mu.
-func (c *Coordinator) begin(ctx context.Context, what string) error {
+func (c *coordinator) begin(ctx context.Context, what string) error {
 	switch {
 	case c.life.Context().Err() != nil:
 		return coord.ErrClosed
@@ -153,7 +159,7 @@ func (c *Coordinator) begin(ctx context.Context, what string) error {
 // releases no grant: what is in the file stays there, as after a crash. It waits for a write to
 // the file for a second at most. The error says so if that has not ended: the file stays locked
 // then, and no other process can use it, until the disk answers or this process ends.
-func (c *Coordinator) Close() error {
+func (c *coordinator) Close() error {
 	err := c.remote.Close()
 	c.life.End()
 	c.mu.Lock()

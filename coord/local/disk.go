@@ -35,7 +35,7 @@ type disk struct {
 // store returns when what is in memory now is on the disk, or when enough, if it is not nil,
 // reports that what is there will do. The error is that of the attempt, or names the file and says
 // that it has not ended within ctx.
-func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
+func (c *coordinator) store(ctx context.Context, enough func() bool) error {
 	d := &c.disk
 	for need := d.begun + 1; d.ended < need; {
 		if !d.busy {
@@ -58,7 +58,7 @@ func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
 }
 
 // storeOnce is store for what every attempt from a certain one on stores.
-func (c *Coordinator) storeOnce(ctx context.Context, from uint64) error {
+func (c *coordinator) storeOnce(ctx context.Context, from uint64) error {
 	stored := func() bool { return c.disk.stored >= from }
 	if stored() {
 		return nil
@@ -67,7 +67,7 @@ func (c *Coordinator) storeOnce(ctx context.Context, from uint64) error {
 }
 
 // await waits for an end, at most as long as limit.
-func (c *Coordinator) await(ctx context.Context, limit time.Duration, ended <-chan struct{}) error {
+func (c *coordinator) await(ctx context.Context, limit time.Duration, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c.unlock()
@@ -84,7 +84,7 @@ func (c *Coordinator) await(ctx context.Context, limit time.Duration, ended <-ch
 
 // attempt opens the file, if it is not open, and stores all grants, with marks as far ahead as the
 // clocks of their holders allow.
-func (c *Coordinator) attempt() {
+func (c *coordinator) attempt() {
 	c.mu.Lock()
 	defer c.unlock()
 	d := &c.disk
@@ -114,7 +114,7 @@ func (c *Coordinator) attempt() {
 }
 
 // openFile opens the file and takes over what is in it.
-func (c *Coordinator) openFile() (err error) {
+func (c *coordinator) openFile() (err error) {
 	if c.life.Context().Err() != nil {
 		return coord.ErrClosed
 	}
@@ -133,7 +133,7 @@ func (c *Coordinator) openFile() (err error) {
 }
 
 // save stores what is in memory.
-func (c *Coordinator) save() error {
+func (c *coordinator) save() error {
 	f, r, marks := c.disk.file, &record{}, map[*heldGrant]int64{}
 	for _, h := range c.held {
 		if !h.releasing {
@@ -158,7 +158,7 @@ func (c *Coordinator) save() error {
 }
 
 // free closes the file.
-func (c *Coordinator) free() {
+func (c *coordinator) free() {
 	if c.disk.file != nil {
 		c.disk.file.lock.Unlock()
 		c.disk.file = nil

@@ -21,7 +21,7 @@ import (
 // generator returns a generator of a process, whose clock is off by step.
 func (r *rig) generator(p *process, step *atomic.Int64, lease coord.LeaseConfig) *core.Generator {
 	r.Helper()
-	g, err := core.New(r.Context(), p.Coordinator, core.Config{
+	g, err := core.New(r.Context(), p.coordinator, core.Config{
 		Clock: off{step}, Lease: lease, StartTimeout: 2 * time.Minute,
 		Logger: slog.New(slog.DiscardHandler),
 	})

@@ -9,7 +9,7 @@
 //
 // # The two windows
 //
-// A [Coordinator] is a coordinator between a generator and a back end. To the back end it is
+// What [New] returns is a coordinator between a generator and a back end. To the back end it is
 // the holder of a window as long as the horizon, which it renews at its own times, behind the
 // generator's back. To the generator it grants short windows out of that, of 3 s: their end is
 // the mark, which is on the disk before it is granted, so that nothing above the mark in the

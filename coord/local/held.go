@@ -40,7 +40,7 @@ type heldGrant struct {
 
 // newHeldGrant returns what the keeper that has asked is to have of an entry. Nothing of it is
 // granted yet.
-func (c *Coordinator) newHeldGrant(e *entry, req coord.Request, entered time.Time) *heldGrant {
+func (c *coordinator) newHeldGrant(e *entry, req coord.Request, entered time.Time) *heldGrant {
 	horizon := max(req.Until-req.Now, 1)
 	every := coord.Describe(c.remote).Rules.Set.RenewEvery
 	if ahead, _ := lifetime.Ahead(req, 0); every == 0 {
@@ -116,7 +116,7 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 
 // give is the grant as the keeper gets it, whose last one was g: what is stored of the mark, and of
 // the piece in which it lies, but no more than was asked for.
-func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
+func (c *coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
 	end, from := h.stored, h.entry.Current.From
 	if from < h.asked { // else it opens later than that
 		end = min(end, h.asked)
@@ -130,7 +130,7 @@ func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
 }
 
 // find returns what is held as g; nil: nothing is.
-func (c *Coordinator) find(g coord.Grant) *heldGrant {
+func (c *coordinator) find(g coord.Grant) *heldGrant {
 	if h := c.held[g.Token]; h != nil && h.local.WorkerID == g.WorkerID &&
 		h.local.Generation == g.Generation {
 		return h
@@ -145,7 +145,7 @@ func notHeld(g coord.Grant) error {
 }
 
 // end ends what is held. Its entry is free for the next holder of this process.
-func (c *Coordinator) end(h *heldGrant) {
+func (c *coordinator) end(h *heldGrant) {
 	h.stop()
 	h.entry.taken = false
 	if c.find(h.local) == h {
@@ -155,13 +155,13 @@ func (c *Coordinator) end(h *heldGrant) {
 }
 
 // abandon ends what is held, of which nothing was used.
-func (c *Coordinator) abandon(h *heldGrant) {
+func (c *coordinator) abandon(h *heldGrant) {
 	c.end(h)
 	h.entry.Mark = max(h.local.NotBefore, h.entry.Current.From)
 }
 
 // publish has Outage tell what is known of what is held.
-func (c *Coordinator) publish(h *heldGrant) {
+func (c *coordinator) publish(h *heldGrant) {
 	if c.find(h.local) == h {
 		c.outages.Store(h.local.Token, coord.Outage{
 			NotAfter: h.entry.Current.To, Renewed: time.UnixMicro(h.entry.Renewed), Failing: h.failing,
@@ -170,7 +170,7 @@ func (c *Coordinator) publish(h *heldGrant) {
 }
 
 // Outage implements [coord.Outlasting].
-func (c *Coordinator) Outage(g coord.Grant) (o coord.Outage, ok bool) {
+func (c *coordinator) Outage(g coord.Grant) (o coord.Outage, ok bool) {
 	v, ok := c.outages.Load(g.Token)
 	o, _ = v.(coord.Outage)
 	return o, ok

@@ -37,7 +37,7 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{}),
 		}
 		defer close(h.free)
-		c, err := New(&link{memoryCoordinator(t, r.server), r.place, r.before, r.after}, r.file(),
+		c, err := build(&link{memoryCoordinator(t, r.server), r.place, r.before, r.after}, r.file(),
 			Options{Logger: slog.New(h)})
 		if err != nil {
 			t.Fatal(err)

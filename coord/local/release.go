@@ -12,7 +12,7 @@ import (
 // taken out of the file, and is dead from then on, before the first release of it is sent; if that
 // cannot be written, nothing is sent. Where it has not, the grant is parked: the file keeps it for
 // the next start, and nothing is sent.
-func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
+func (c *coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
 	err := c.begin(ctx, "release")
 	c.mu.Lock()
 	defer c.unlock()
@@ -48,7 +48,7 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 }
 
 // park leaves a grant in the file, for the next start, which goes on above tick last.
-func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error {
+func (c *coordinator) park(ctx context.Context, h *heldGrant, last int64) error {
 	e, before := h.entry, h.entry.Mark
 	e.Mark = max(last, e.Current.From) // what lies before the piece in use is nobody's
 	c.end(h)
@@ -64,7 +64,7 @@ func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error 
 
 // Lost implements [coord.Notifier]. The channel is nil where the back end gives no hints, and until
 // it knows that this process has the grant.
-func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
+func (c *coordinator) Lost(g coord.Grant) <-chan struct{} {
 	c.mu.Lock()
 	defer c.unlock()
 	h := c.find(g)

@@ -18,7 +18,7 @@ import (
 // that the back end has granted, and has that renewed behind it when it is time. It waits for
 // the back end only if there is nothing left to give. A disk that does not answer soon is an error
 // that names the file; the next call goes on waiting for it.
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant,
+func (c *coordinator) Renew(ctx context.Context, g coord.Grant,
 	until int64,
 ) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
@@ -84,7 +84,7 @@ type extension struct{ base, g coord.Grant }
 // extend renews a grant in the back end, or resumes it if it is offline, in the background, for a
 // keeper that knows of its window as far as a tick. It joins a renewal that is under way, and
 // returns what is closed when that ends.
-func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
+func (c *coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 	if h.renewal != nil {
 		return h.renewal
 	}
@@ -121,7 +121,7 @@ func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 }
 
 // extended takes over the answer to a renewal.
-func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
+func (c *coordinator) extended(h *heldGrant, x extension, err error) {
 	answers := h.offline && h.failing != nil
 	h.renewal, h.failing = nil, err
 	switch {
@@ -167,7 +167,7 @@ func (h *heldGrant) adopt(x extension) {
 // so that there is one at most however long a crash loop lasts. A request of the dead that arrives
 // late does no harm: while the grant has that token it is a renewal, and after the next Resume or a
 // Release it is refused.
-func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, err error) {
+func (c *coordinator) resume(ctx context.Context, h *heldGrant) (x extension, err error) {
 	e := h.entry
 	if err := c.declared(ctx, h); err != nil {
 		return x, err
@@ -195,7 +195,7 @@ func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, er
 // declared returns an error if the namespace does not allow windows as long as those of a grant.
 // The back end by itself takes one that is a little too long for one of a clock that differs, and
 // cuts it.
-func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
+func (c *coordinator) declared(ctx context.Context, h *heldGrant) error {
 	rules := coord.Describe(c.remote).Rules
 	rules.Surviving = false
 	longest := rules.HorizonLimit()
@@ -212,7 +212,7 @@ func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
 
 // madeAnew tells a grant that was lost from one whose namespace was made anew, in which nobody
 // remembers what is in the file.
-func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) error {
+func (c *coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) error {
 	e := h.entry
 	if e.Nonce == "" || e.Place != c.place || e.last().To < h.tick() {
 		return lost
@@ -230,7 +230,7 @@ func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) er
 }
 
 // inspect asks the back end which namespace it has.
-func (c *Coordinator) inspect(ctx context.Context) (ns coord.Namespace, err error) {
+func (c *coordinator) inspect(ctx context.Context) (ns coord.Namespace, err error) {
 	c.unlocked(func() { ns, err = c.remote.Inspect(ctx) })
 	return ns, err
 }

@@ -244,14 +244,14 @@ func (r *rig) after(ctx context.Context, _ string, _ func(*protocol.Coordinator)
 
 // process is a process with a state file.
 type process struct {
-	*Coordinator
+	*coordinator
 	*rig
 }
 
 // start starts a process on the rig's file.
 func (r *rig) start() *process {
 	r.Helper()
-	c, err := New(&link{memoryCoordinator(r.TB, r.server), r.place, r.before, r.after}, r.file(),
+	c, err := build(&link{memoryCoordinator(r.TB, r.server), r.place, r.before, r.after}, r.file(),
 		Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
@@ -268,11 +268,11 @@ func (r *rig) start() *process {
 // kill ends a process without giving anything back.
 func (p *process) kill() {
 	p.Helper()
-	_ = p.Coordinator.Close()
+	_ = p.coordinator.Close()
 	p.eventually("the file is free", func() bool {
-		p.Coordinator.mu.Lock()
-		defer p.Coordinator.mu.Unlock()
-		return p.Coordinator.disk.file == nil && !p.Coordinator.disk.busy
+		p.coordinator.mu.Lock()
+		defer p.coordinator.mu.Unlock()
+		return p.coordinator.disk.file == nil && !p.coordinator.disk.busy
 	})
 }
 

@@ -32,14 +32,14 @@ type proc struct {
 var errDead = errors.New("the process is dead")
 
 // start makes the coordinator; nil: without a file.
-func (p *proc) start(file string) (c *Coordinator) {
+func (p *proc) start(file string) (c *coordinator) {
 	l := &link{Coordinator: memoryCoordinator(p.TB, p.server), place: "memory"}
 	l.before, l.after = p.request, p.answer
 	if p.c = l; file == "" {
 		return nil
 	}
 	logger := slog.New(journal{slog.DiscardHandler, p})
-	c, err := New(l, filepath.Join(p.dir, file), Options{Window: time.Second, Logger: logger})
+	c, err := build(l, filepath.Join(p.dir, file), Options{Window: time.Second, Logger: logger})
 	if err != nil {
 		p.Fatal(err)
 	}

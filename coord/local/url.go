@@ -14,7 +14,7 @@ import (
 // Opener wraps the opener of a driver: where a URL has the option state, which names the file, or
 // [coord.OpenOptions] do, what was opened is kept in that file. Drivers register themselves through
 // it.
-func Opener(open driver.Opener) driver.Opener {
+func Opener(open driver.Opener[coord.Coordinator]) driver.Opener[coord.Coordinator] {
 	return func(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		file, given := u.Option("state"), u.Has("state")
 		switch {

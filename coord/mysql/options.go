@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -49,8 +50,8 @@ type Options struct {
 	// Prefix begins the names of the tables. Empty: unalike_.
 	Prefix string
 	// Accept are risks of the server's settings that are taken: innodb_flush_log_at_trx_commit,
-	// sync_binlog, binlog_format, semi_sync, single_writer. A server with one that is not accepted is
-	// refused.
+	// sync_binlog, binlog_format, semi_sync, single_writer. A server with one that is not accepted
+	// is refused.
 	Accept []string
 	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
 	// generator.
@@ -60,22 +61,14 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Coordinator leases worker IDs of one namespace in a MySQL or MariaDB database. It is safe for
-// concurrent use, and one serves any number of generators. Make it with [New], or with
-// coord.Open.
-//
-// Acquire makes three round trips, or two where the identity's last worker ID can be had at
-// once, however many worker IDs are held. Renew makes one.
-type Coordinator struct{ *sqlstore.Coordinator }
-
 // New returns a coordinator for a namespace of the database that a pool is connected to, which
 // was made with MultiStatements and whose SetConnMaxLifetime is a minute at most. It contacts
 // nobody. The pool stays the caller's: close it after the coordinator. Errors wrap
 // [coord.ErrInvalid].
-func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(mysqldb.Of(pool, ""), dialect(), namespace, sqlstore.Options(opts))
-	if err != nil {
-		return nil, err
-	}
-	return &Coordinator{c}, nil
+//
+// Acquire makes three round trips, or two where the identity's last worker ID can be had at
+// once, however many worker IDs are held. Renew makes one.
+func New(pool *sql.DB, namespace string, opts Options) (coord.AdminCoordinator, error) {
+	return protocol.Public(sqlstore.New(mysqldb.Of(pool, ""), dialect(), namespace,
+		sqlstore.Options(opts)))
 }

@@ -3,6 +3,7 @@ package mysql
 import (
 	"testing"
 
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -13,12 +14,21 @@ import (
 // the server for long.
 func TestLockWait(t *testing.T) {
 	s := mysqltest.Start(t)
-	opened, err := drivertest.Open(t, "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+
-		"/"+mysqltest.Database+"?namespace=ns")
+	u, err := driver.ParseURL("mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() +
+		"/" + mysqltest.Database + "?namespace=ns")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := opened.(*sqlstore.Coordinator).DB.Transact(drivertest.Within(t), false,
+	target, err := sqlstore.Parse(mysqldb.Scheme, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := mysqldb.Open(target.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Transact(drivertest.Within(t), false,
 		[]sqlstore.Statement{{SQL: "SELECT @@innodb_lock_wait_timeout"}})
 	if err != nil || rows[0][0] != mysqldb.LockWait {
 		t.Errorf("a statement waits for a lock for %v s, %v; want %s", rows, err, mysqldb.LockWait)

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
@@ -60,14 +61,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Coordinator leases worker IDs of one namespace in a PostgreSQL database. It is safe for
-// concurrent use, and one serves any number of generators. Make it with [New], or with
-// coord.Open.
-//
-// Acquire makes three round trips, or two where the identity's last worker ID can be had at
-// once, however many worker IDs are held. Renew makes one.
-type Coordinator struct{ *sqlstore.Coordinator }
-
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
 // with which the server confirms a commit that its standby may not have, that text is UTF-8
 // whatever the database's encoding is, and that an idle connection is looked at rather than
@@ -78,10 +71,10 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // New returns a coordinator for a namespace of the database that a pool is connected to,
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
-func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(pgdb.Of(pool), dialect(), namespace, sqlstore.Options(opts))
-	if err != nil {
-		return nil, err
-	}
-	return &Coordinator{c}, nil
+//
+// Acquire makes three round trips, or two where the identity's last worker ID can be had at
+// once, however many worker IDs are held. Renew makes one.
+func New(pool *pgxpool.Pool, namespace string, opts Options) (coord.AdminCoordinator, error) {
+	return protocol.Public(sqlstore.New(pgdb.Of(pool), dialect(), namespace,
+		sqlstore.Options(opts)))
 }

@@ -35,7 +35,7 @@ func TestCoordinator_PromotionIsOneLoss(t *testing.T) {
 		wg.Wait()
 	}
 	for p.Connections() < 4 {
-		calls(func() { _, _ = c.(coord.Admin).Inspect(drivertest.Within(t)) })
+		calls(func() { _, _ = c.(coord.AdminCoordinator).Inspect(drivertest.Within(t)) })
 	}
 	database(t, standby, "").Do("SELECT pg_promote()")
 	p.Lead("127.0.0.1:" + standby.Port)
@@ -43,7 +43,7 @@ func TestCoordinator_PromotionIsOneLoss(t *testing.T) {
 		"WHERE application_name = 'unalike' LIMIT 1")
 	for range 10 {
 		_, _ = c.Renew(drivertest.Within(t), g, g.NotAfter+1)
-		calls(func() { _, _ = c.(coord.Admin).Inspect(drivertest.Within(t)) })
+		calls(func() { _, _ = c.(coord.AdminCoordinator).Inspect(drivertest.Within(t)) })
 	}
 	if n := strings.Count(log.String(), "may have lost writes"); n != 1 {
 		t.Errorf("%d losses are logged; want one:\n%s", n, &log)

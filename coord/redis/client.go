@@ -23,8 +23,9 @@ type setup struct {
 	age       time.Duration // the greatest of a connection; 0: it has no bound
 }
 
-// setupOf returns how a client was set up that somebody else has made. Errors wrap
-// [coord.ErrInvalid].
+// setupOf returns how a client was set up that the program has made. The driver uses that client
+// and none that it derives, because [goredis.Client.WithTimeout] returns one without the program's
+// hooks. Errors wrap [coord.ErrInvalid].
 func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 	switch c := client.(type) {
 	case *goredis.Client:

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -19,13 +20,13 @@ import (
 )
 
 // openDurable opens a namespace of a server that is declared durable.
-func openDurable(t *testing.T, s *redistest.Server, ns string) *redis.Coordinator {
+func openDurable(t *testing.T, s *redistest.Server, ns string) protocol.Full {
 	t.Helper()
 	c, err := open(t, "redis://"+s.Addr+"?skew=20s&durable=require&namespace="+ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.(*redis.Coordinator)
+	return c.(protocol.Full)
 }
 
 // TestDurable_RestartIsNoLoss: a durable server that restarts with its file has lost nothing.

@@ -1,6 +1,14 @@
 package redis
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// storeOf is the store of a coordinator.
+func storeOf(c coord.AdminCoordinator) *store { return c.(*protocol.Coordinator).Store().(*store) }
 
 // Commands are the rights that a user of Redis needs.
 func Commands() []string { return commands }
@@ -16,7 +24,7 @@ func LeaseOf(namespace string, worker int) string {
 // AllKeys are the keys of a namespace, as a right to them names them.
 func AllKeys(namespace string) string { return keysOf(namespace) + "*" }
 
-// IdleConnections is how many connections of the client are in no use.
-func (c *Coordinator) IdleConnections() int {
-	return int(c.store.clients.Current().PoolStats().IdleConns)
+// IdleConnections is how many connections of a coordinator's client are in no use.
+func IdleConnections(c coord.AdminCoordinator) int {
+	return int(storeOf(c).clients.Current().PoolStats().IdleConns)
 }

@@ -51,10 +51,10 @@ var (
 )
 
 // newCoordinator returns a coordinator with a wide skew bound that is closed with the test.
-func newCoordinator(tb testing.TB, client goredis.UniversalClient, ns string) *redis.Coordinator {
+func newCoordinator(tb testing.TB, client goredis.UniversalClient, ns string) protocol.Full {
 	tb.Helper()
 	c, err := redis.New(client, ns, redis.Options{SkewBound: wide})
-	return drivertest.Closing(tb, c, err)
+	return drivertest.Closing(tb, c, err).(protocol.Full)
 }
 
 // newNamespace declares a namespace new and returns its name.

@@ -29,7 +29,7 @@ func TestCoordinator_MovedNameIsFollowed(t *testing.T) {
 		}
 		wantThere := func(when string, want bool) {
 			t.Helper()
-			n, err := c.(coord.Admin).Inspect(within(t))
+			n, err := c.(coord.AdminCoordinator).Inspect(within(t))
 			if err != nil || (n.Layout != "") != want {
 				t.Errorf("%s Inspect returns %+v, %v; want a namespace: %t", when, n, err, want)
 			}

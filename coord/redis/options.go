@@ -42,9 +42,10 @@ type Options struct {
 	// apart the clocks of servers that succeed each other may be. 0: 1 s. It is less
 	// than MaxHorizon, and the same for all who use a namespace.
 	SkewBound time.Duration
-	// Durable says that the server keeps what it has confirmed when it restarts: a single server with
-	// appendonly yes and appendfsync always. A restart with its file is no loss then. All who use a
-	// namespace say so, or none does. A server with other settings is refused, if CONFIG may be read.
+	// Durable says that the server keeps what it has confirmed when it restarts: a single server
+	// with appendonly yes and appendfsync always. A restart with its file is no loss then. All who
+	// use a namespace say so, or none does. A server with other settings is refused, if CONFIG may
+	// be read.
 	Durable bool
 	// Clock is compared with the server's. Nil: the system's. Give the same clock to the
 	// generator.
@@ -77,7 +78,12 @@ func checkTTL(ttl time.Duration) error {
 // The package comment says how it should be set up, and which clients are refused. New
 // contacts nobody. The client stays the caller's: close it after the coordinator.
 // Errors wrap [coord.ErrInvalid].
-func New(client goredis.UniversalClient, namespace string, opts Options) (*Coordinator, error) {
+//
+// Acquire makes three calls to Redis, however many worker IDs are held; more only if others
+// take the same ones at the same moment, or if the namespace is not there. Renew and Release
+// make one.
+func New(client goredis.UniversalClient, namespace string, opts Options,
+) (coord.AdminCoordinator, error) {
 	set, err := setupOf(client)
 	if err == nil {
 		err = set.check()
@@ -95,11 +101,11 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	at, place := set.where(namespace)
 	s := &store{namespace: namespace, at: at}
 	s.clients = lifetime.Keep(connections{client, namespace})
-	return begin(s, place, opts, set.warnings())
+	return protocol.Public(begin(s, place, opts, set.warnings()))
 }
 
 // begin returns the coordinator of a store.
-func begin(s *store, place string, opts Options, warnings []string) (*Coordinator, error) {
+func begin(s *store, place string, opts Options, warnings []string) (*protocol.Coordinator, error) {
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
@@ -117,5 +123,5 @@ func begin(s *store, place string, opts Options, warnings []string) (*Coordinato
 		return nil, err
 	}
 	s.life = p.Life().Context()
-	return &Coordinator{Coordinator: p, store: s}, nil
+	return p, nil
 }

@@ -25,7 +25,7 @@ func TestSilentSentinel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	time.AfterFunc(500*time.Millisecond, cancel)
-	if _, err := c.(coord.Admin).Inspect(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := c.(coord.AdminCoordinator).Inspect(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Inspect, given up: %v", err)
 	}
 	began := time.Now()

@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -29,7 +30,7 @@ func behind(t *testing.T, server *redistest.Server) (*goredis.Client, *proxytest
 }
 
 // slowly returns a coordinator behind a network that can be slow.
-func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+func slowly(t *testing.T) (coord.AdminCoordinator, *proxytest.Proxy) {
 	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
 	client, network := behind(t, server)
@@ -53,7 +54,7 @@ func TestHiccup(t *testing.T) {
 		t.Fatalf("Renew, answered after its time: %v", h)
 	}
 	network.Delay(0)
-	eventually(t, "the late answer comes", func() bool { return c.IdleConnections() == 1 })
+	eventually(t, "the late answer comes", func() bool { return redis.IdleConnections(c) == 1 })
 	h, err := c.Renew(within(t), g, g.NotAfter)
 	if err != nil || h.NotAfter != g.NotAfter+10 {
 		t.Errorf("Renew after it: %v, %v; want the end at %d, which was stored", h, err, g.NotAfter+10)

@@ -27,6 +27,14 @@ type store struct {
 	protocol.ServerClock
 }
 
+// Close implements [io.Closer] for the coordinator. A client that was passed to [New] stays as it
+// is; a call that hangs in that client ends there with the client's ReadTimeout, or when the client
+// is closed.
+func (s *store) Close() error {
+	s.clients.Close()
+	return nil
+}
+
 // connections implements [lifetime.Pool].
 type connections struct {
 	goredis.UniversalClient

@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 		}
 		tb.Cleanup(func() { _ = c.Close() })
 		return storetest.Harness{
-			Store: c.store,
+			Store: storeOf(c),
 			Expire: func(tb testing.TB, worker int) {
 				tb.Helper()
 				EndLease(tb, client, ns, worker)
@@ -79,7 +79,7 @@ func TestRefusedByTheServer(t *testing.T) {
 	if err := c.Init(t.Context(), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.store.Open("", time.Second, 0)
+	s, err := storeOf(c).Open("", time.Second, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := c.store.do(t.Context(), request{Write: w, Get: fieldsOf(-1), id: w.ID})
+		a, err := storeOf(c).do(t.Context(), request{Write: w, Get: fieldsOf(-1), id: w.ID})
 		if err != nil || a.refused != tc.refused {
 			t.Errorf("%s: refused because of %q, %v; want %q", name, a.refused, err, tc.refused)
 		}

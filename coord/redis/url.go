@@ -98,8 +98,8 @@ type target struct {
 	namespace string
 	options   Options
 	addrs     []string
-	login     driver.Login // of the servers
-	sentinel  driver.Login // of the Sentinels
+	login     func() (user, password string, err error) // of the servers
+	sentinel  func() (user, password string, err error) // of the Sentinels
 	master    string
 	db        int
 	tls       *tlsfiles.Files // nil: none
@@ -107,14 +107,14 @@ type target struct {
 
 // place is the text of [coord.Description].
 func (k kind) place(addrs []string, master string, db int, namespace string) string {
-	return driver.JoinPlace(k.scheme,
+	return drivers.JoinPlace(k.scheme,
 		append(slices.Sorted(slices.Values(addrs)), master, strconv.Itoa(db), namespace)...)
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
 func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 	var t target
-	if err := u.CheckOptions(slices.Concat(k.options, driver.LoginOptions,
+	if err := u.CheckOptions(slices.Concat(k.options, drivers.LoginOptions,
 		tlsfiles.Options, []string{"namespace", "skew"})...); err != nil {
 		return t, err
 	}

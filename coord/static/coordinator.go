@@ -11,9 +11,9 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// Coordinator grants the configured worker IDs. It is safe for concurrent use. Make it with [New],
+// coordinator grants the configured worker IDs. It is safe for concurrent use. Make it with [New],
 // or with coord.Open.
-type Coordinator struct {
+type coordinator struct {
 	*protocol.Coordinator
 	opts   Options
 	source source
@@ -21,8 +21,8 @@ type Coordinator struct {
 	leases *leases
 }
 
-// Describe implements [coord.Describer]: a horizon of 3 s, renewed every second.
-func (c *Coordinator) Describe() coord.Description {
+// Describe implements [coord.AdminCoordinator]: a horizon of 3 s, renewed every second.
+func (c *coordinator) Describe() coord.Description {
 	d := c.Coordinator.Describe()
 	d.Rules.Workers = c.opts.Count
 	switch {
@@ -38,7 +38,7 @@ func (c *Coordinator) Describe() coord.Description {
 
 // Acquire implements [coord.Coordinator]. The error wraps [coord.ErrNoWorkerID] if each of the
 // worker IDs is held, and names the processes that hold them.
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return coord.Grant{}, err
 	}
@@ -62,7 +62,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 }
 
 // workers returns the worker IDs, checked against the layout and the share of a request.
-func (c *Coordinator) workers(req coord.Request) (coord.Range, error) {
+func (c *coordinator) workers(req coord.Request) (coord.Range, error) {
 	first, err := c.source.resolve(req.Capacity)
 	if err != nil {
 		return coord.Range{}, err
@@ -82,7 +82,7 @@ func (c *Coordinator) workers(req coord.Request) (coord.Range, error) {
 
 // checkAhead refuses a holder that may stamp further ahead of the clock than the next process
 // waits, which without a state file cannot know how far that was.
-func (c *Coordinator) checkAhead(req coord.Request) error {
+func (c *coordinator) checkAhead(req coord.Request) error {
 	most := req.Scale.TicksUp(MaxAhead.Microseconds())
 	if c.opts.State != "" || req.Ahead <= most {
 		return nil
@@ -95,9 +95,9 @@ func (c *Coordinator) checkAhead(req coord.Request) error {
 		coord.ErrInvalid, req.Ahead, tick, most, MaxAhead)
 }
 
-// Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process
-// has its own memory of it.
-func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+// Inspect implements [coord.AdminCoordinator]. Without a state file the namespace has no nonce:
+// each process has its own memory of it.
+func (c *coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	n, err := c.Coordinator.Inspect(ctx)
 	if c.opts.State == "" {
 		n.Nonce = ""
@@ -107,7 +107,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // Close ends what is under way and gives all worker IDs back that are held still, whose windows
 // stay as they are.
-func (c *Coordinator) Close() error {
+func (c *coordinator) Close() error {
 	err := c.Coordinator.Close()
 	c.store.Close()
 	return err

@@ -85,7 +85,7 @@ func FuzzURL(f *testing.F) {
 			}
 			return
 		}
-		if _, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{}); err != nil {
+		if _, err := coord.Describe(c).Rules.Resolve(coord.LeaseConfig{}); err != nil {
 			t.Errorf("%q is accepted, and its times are not: %v", s, err)
 		}
 		_ = c.Close()

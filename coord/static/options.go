@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -59,12 +60,16 @@ type Options struct {
 
 // New returns a coordinator for the configured worker ID. Errors wrap [coord.ErrInvalid]. New
 // touches no file; that is left to Acquire.
-func New(worker int, opts Options) (*Coordinator, error) {
-	return newCoordinator(source{first: int64(worker)}, opts)
+func New(worker int, opts Options) (coord.AdminCoordinator, error) {
+	c, err := newCoordinator(source{first: int64(worker)}, opts)
+	if err != nil {
+		return nil, err // not a nil *coordinator in an interface that is not nil
+	}
+	return c, nil
 }
 
 // newCoordinator is New for any source of the worker ID.
-func newCoordinator(src source, opts Options) (*Coordinator, error) {
+func newCoordinator(src source, opts Options) (*coordinator, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}
@@ -95,7 +100,7 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		if place, err = filepath.Abs(opts.State); err != nil {
 			return nil, fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, opts.State, err)
 		}
-		place = driver.JoinPlace("static", place, opts.Namespace)
+		place = drivers.JoinPlace("static", place, opts.Namespace)
 	}
 	l := &leases{namespace: opts.Namespace}
 	store := filestore.New(filestore.Options{
@@ -113,7 +118,7 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{Coordinator: p, opts: opts, source: src, store: store, leases: l}
+	c := &coordinator{Coordinator: p, opts: opts, source: src, store: store, leases: l}
 	if !src.ip {
 		l.use(coord.Range{First: int(src.first), Count: opts.Count})
 	}

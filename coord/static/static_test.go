@@ -17,7 +17,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/safetytest"
@@ -48,7 +47,7 @@ func request(token string, now int64) coord.Request {
 
 // open returns a coordinator for worker ID 7, whose clock stands at tick 1000 unless o has one.
 // Without a namespace in o it gets a new one: the process remembers those that were used.
-func open(t *testing.T, o Options) *Coordinator {
+func open(t *testing.T, o Options) *coordinator {
 	t.Helper()
 	if o.Namespace == "" {
 		o.Namespace = rand.Text()
@@ -56,7 +55,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	if o.Clock == nil {
 		o.Clock = at(1000)
 	}
-	c, err := New(7, o)
+	c, err := newCoordinator(source{first: 7}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	return c
 }
 
-func acquire(t *testing.T, c *Coordinator, req coord.Request) coord.Grant {
+func acquire(t *testing.T, c *coordinator, req coord.Request) coord.Grant {
 	t.Helper()
 	g, err := c.Acquire(t.Context(), req)
 	if err != nil {
@@ -460,7 +459,7 @@ func TestDescribe(t *testing.T) {
 		9 * time.Second: 3 * time.Second,
 	} {
 		c := open(t, Options{State: stateFile(t), Lease: coord.LeaseConfig{Horizon: horizon}})
-		l, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{})
+		l, err := c.Describe().Rules.Resolve(coord.LeaseConfig{})
 		if err != nil || l.Horizon != 3*every || l.RenewEvery != every || l.TTL != 15*time.Second {
 			t.Errorf("with a horizon of %v: %+v, %v", horizon, l, err)
 		}

@@ -33,7 +33,7 @@ func testMachine(host string, addresses ...string) machine {
 	}
 }
 
-func openURL(t *testing.T, m machine, rawURL string) (*Coordinator, error) {
+func openURL(t *testing.T, m machine, rawURL string) (*coordinator, error) {
 	t.Helper()
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
@@ -44,7 +44,7 @@ func openURL(t *testing.T, m machine, rawURL string) (*Coordinator, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c.(*Coordinator), nil
+	return c.(*coordinator), nil
 }
 
 func TestURL(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -22,7 +23,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, held := range []int{0, 200} {
 		ns := rand.Text()
 		opts := zk.Options{User: "ann", Password: "secret"}
-		crowd := drivertest.Crowd[*zk.Coordinator]{Members: []*zk.Coordinator{newCoordinator(t,
+		crowd := drivertest.Crowd[protocol.Full]{Members: []protocol.Full{newCoordinator(t,
 			[]string{server.Addr}, ns, &opts)}, Again: again}
 		crowd.Acquire(t, max(held, 1), 32)
 		c := newCoordinator(t, []string{proxy.Addr}, ns, &opts)

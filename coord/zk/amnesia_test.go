@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -87,7 +88,7 @@ func TestRolledBack(t *testing.T) {
 	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+quarantine {
 		safetytest.Of(t).Errorf("quarantined until tick %d; want at least %d", floor, before+quarantine)
 	}
-	for _, who := range []*zk.Coordinator{
+	for _, who := range []protocol.Full{
 		c,
 		newCoordinator(t, []string{server.Addr}, ns, &zk.Options{SkewBound: bound}),
 	} {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -13,7 +13,7 @@ import (
 
 // robbed is a coordinator behind a proxy that loses answers.
 type robbed struct {
-	*zk.Coordinator
+	protocol.Full
 	*proxytest.Proxy
 	server    *zktest.Server
 	direct    operator
@@ -27,7 +27,7 @@ func newRobbed(t *testing.T) *robbed {
 		server: server, Proxy: proxytest.Start(t, server.Addr),
 		direct: newOperator(t, []string{server.Addr}), namespace: rand.Text(),
 	}
-	r.Coordinator = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
+	r.Full = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
 	if err := r.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}

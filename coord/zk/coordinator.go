@@ -8,23 +8,16 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 )
 
-// Coordinator leases worker IDs of one namespace in a ZooKeeper ensemble. It is safe
-// for concurrent use, and one serves any number of generators. Make it with [New], or
-// with coord.Open. Its methods are those of coord.Coordinator, Describer, Notifier,
-// Admin and Resumer.
-//
-// Close ends all connections, but releases no worker ID: sessions that hold one end on the
-// servers after their TTL.
-type Coordinator struct{ *protocol.Coordinator }
-
 // New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
 // servers, each host or host:port. It contacts nobody; every grant has a connection
-// of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
-func New(servers []string, namespace string, opts Options) (*Coordinator, error) {
+// of its own, which lasts as long as the grant. Close ends all connections, but releases no worker
+// ID: sessions that hold one end on the servers after their TTL. Errors wrap [coord.ErrInvalid].
+func New(servers []string, namespace string, opts Options) (coord.AdminCoordinator, error) {
 	addresses, err := addressesOf(servers)
 	if err != nil {
 		return nil, err
@@ -39,7 +32,7 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	st := newStore(addresses, namespace, opts)
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace,
-		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot,
+		Place: drivers.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot,
 			namespace)...),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound,
 		ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
@@ -51,7 +44,7 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	st.life.Guard((&wrongserver.Check{
 		Product: wrongserver.ZooKeeper, Addresses: addresses, Invalid: coord.ErrInvalid,
 	}).Do)
-	return &Coordinator{p}, nil
+	return p, nil
 }
 
 // addressesOf checks servers and adds the port where it is left out.

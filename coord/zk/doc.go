@@ -37,7 +37,7 @@
 // a whole. So the servers' maxClientCnxns, 60 connections from one host by default, has to
 // be higher than the number of generators on a host. If a session ends while its holder
 // lives, the next renewal opens another one and puts the owner node back, provided that the
-// slot is unchanged. [Coordinator.Lost] reports it at once: when the client learns that its
+// slot is unchanged. The coordinator reports it at once: when the client learns that its
 // session has ended, and, by a watch, when the owner node is deleted.
 //
 // A connection keeps its session alive by itself. So the driver ends the session of a grant
@@ -95,11 +95,11 @@
 //
 // # Clocks
 //
-// An acquisition compares its clock with the leader's, and is refused with
-// coord.ErrClockSkew if they differ by more than [Options.SkewBound]. Renewals do not
-// push a window further ahead of the leader's clock than [MaxHorizon], or what the namespace
-// was declared with, and the bound. An operator whose clock is wrong is refused before
-// anything is written. [Coordinator.Lower] lowers a floor that reaches too far all the same.
+// An acquisition compares its clock with the leader's, and is refused with coord.ErrClockSkew if
+// they differ by more than [Options.SkewBound]. Renewals do not push a window further ahead of the
+// leader's clock than [MaxHorizon], or what the namespace was declared with, and the bound. An
+// operator whose clock is wrong is refused before anything is written.
+// [coord.AdminCoordinator.Lower] lowers a floor that reaches too far all the same.
 //
 // # If ZooKeeper forgets
 //
@@ -122,7 +122,7 @@
 // What has no memory cannot notice. Sessions come back with the data: while one of them stands
 // whose holder has not renewed within its TTL, nothing is granted, for one TTL at most. That
 // leaves holders who live the time to notice. If the data are younger than that, or nobody has
-// survived, call [Coordinator.Quarantine] before anything else starts;
+// survived, call [coord.AdminCoordinator.Quarantine] before anything else starts;
 // docs/runbooks/zookeeper.md has the steps. Do not delete namespaces that are in use, or wait
 // [MaxHorizon], or what they were declared with, after the last holder has ended.
 //

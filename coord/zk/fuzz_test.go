@@ -52,7 +52,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		namespace, opts, err := parse(u)
-		var c *Coordinator
+		var c coord.AdminCoordinator
 		if err == nil {
 			c, err = New(u.Hosts, namespace, opts)
 		}

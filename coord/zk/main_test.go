@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -31,13 +32,13 @@ var (
 // newCoordinator returns a coordinator that is closed with the test.
 func newCoordinator(tb testing.TB, servers []string, namespace string,
 	o *zk.Options,
-) *zk.Coordinator {
+) protocol.Full {
 	tb.Helper()
 	if o == nil {
 		o = &zk.Options{}
 	}
 	c, err := zk.New(servers, namespace, *o)
-	return drivertest.Closing(tb, c, err)
+	return drivertest.Closing(tb, c, err).(protocol.Full)
 }
 
 // operator reads and writes nodes directly.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -44,7 +43,7 @@ type Options struct {
 	// Login, in place of User and Password, returns both as they are for a connection that
 	// is made now. A connection that is refused access is made anew if they have changed. Nil: User
 	// and Password.
-	Login driver.Login
+	Login func() (user, password string, err error)
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. TTL is the timeout of the session, in whole milliseconds; a server
 	// that insists on another one is refused. Zero fields: TTL 15 s, Horizon 30 s,

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -54,7 +55,7 @@ func TestBoundsBindHoldersAlone(t *testing.T) {
 	// 0.2 to 2 s
 	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 100 * time.Millisecond})
 	ns := rand.Text()
-	restarted := func() *zk.Coordinator { return newCoordinator(t, []string{server.Addr}, ns, nil) }
+	restarted := func() protocol.Full { return newCoordinator(t, []string{server.Addr}, ns, nil) }
 	req := request(1)
 	req.TTL = 2 * time.Second
 	if err := restarted().Init(within(t), space()); err != nil {
@@ -63,15 +64,15 @@ func TestBoundsBindHoldersAlone(t *testing.T) {
 	g := mustAcquire(t, restarted(), req)
 	for _, step := range []struct {
 		name string
-		do   func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error)
+		do   func(c protocol.Full, g coord.Grant) (coord.Grant, error)
 	}{
-		{"Renew", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+		{"Renew", func(c protocol.Full, g coord.Grant) (coord.Grant, error) {
 			return c.Renew(within(t), g, g.NotAfter+1)
 		}},
-		{"Resume", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+		{"Resume", func(c protocol.Full, g coord.Grant) (coord.Grant, error) {
 			return c.Resume(within(t), g, rand.Text(), g.NotAfter+1)
 		}},
-		{"Release", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+		{"Release", func(c protocol.Full, g coord.Grant) (coord.Grant, error) {
 			return g, c.Release(within(t), g, g.NotAfter)
 		}},
 	} {

@@ -27,17 +27,13 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, u.Invalid(err)
 	}
 	opts.Clock, opts.Logger = u.Clock, u.Logger
-	c, err := New(u.Hosts, namespace, opts)
-	if err != nil {
-		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
-	}
-	return c, nil
+	return New(u.Hosts, namespace, opts)
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
 func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if err := u.CheckOptions(append([]string{"namespace", "skew"},
-		driver.LoginOptions...)...); err != nil {
+		drivers.LoginOptions...)...); err != nil {
 		return "", opts, err
 	}
 	if len(u.Hosts) == 0 {

@@ -237,7 +237,7 @@ func with(t *testing.T, url string, do func(coord.Coordinator) error) {
 func slots(t *testing.T, url string) (found []coord.Slot) {
 	t.Helper()
 	with(t, url, func(c coord.Coordinator) (err error) {
-		found, err = c.(coord.Admin).List(t.Context())
+		found, err = c.(coord.AdminCoordinator).List(t.Context())
 		return err
 	})
 	return found
@@ -247,7 +247,7 @@ func slots(t *testing.T, url string) (found []coord.Slot) {
 func declare(t *testing.T, url string) {
 	t.Helper()
 	with(t, url, func(c coord.Coordinator) error {
-		return c.(coord.Admin).Init(t.Context(), core.DefaultLayout().Space())
+		return c.(coord.AdminCoordinator).Init(t.Context(), core.DefaultLayout().Space())
 	})
 }
 
@@ -412,7 +412,7 @@ func TestMove(t *testing.T) {
 func moveTo(t *testing.T, next, prev string, doIt bool) (ok bool) {
 	t.Helper()
 	with(t, next, func(n coord.Coordinator) error {
-		if _, ok = n.(coord.Admin); ok && doIt {
+		if _, ok = n.(coord.AdminCoordinator); ok && doIt {
 			with(t, prev, func(p coord.Coordinator) error {
 				_, err := follow.Namespace(t.Context(), n, p, core.DefaultLayout().Space())
 				return err

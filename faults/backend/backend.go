@@ -136,7 +136,7 @@ func Declare(tb testing.TB, rawURL string, space coord.Space) {
 		tb.Fatal(err)
 	}
 	defer c.Close()
-	admin := c.(coord.Admin)
+	admin := c.(coord.AdminCoordinator)
 	for err = admin.Init(ctx, space); err != nil && ctx.Err() == nil && !coord.Permanent(err); {
 		err = admin.Init(ctx, space)
 	}

@@ -160,7 +160,7 @@ func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all
 	defer cancel()
 	for {
 		// One call may fail, or take as long as there is time: what it has said last counts.
-		if now, err := c.(coord.Admin).List(ctx); err == nil {
+		if now, err := c.(coord.AdminCoordinator).List(ctx); err == nil {
 			all = slices.DeleteFunc(now, func(slot coord.Slot) bool { return slot.State != coord.SlotHeld })
 		} else {
 			s.Logf("the worker IDs cannot be listed: %v", err)

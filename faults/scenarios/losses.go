@@ -119,7 +119,7 @@ func raised(s *stage.Stage) {
 	var ns coord.Namespace
 	s.Until(func() bool {
 		var err error
-		ns, err = c.(coord.Admin).Inspect(s.Context())
+		ns, err = c.(coord.AdminCoordinator).Inspect(s.Context())
 		return err == nil && !ns.Floor.Before(want)
 	}, "the floor is %v at least", want)
 	s.Logf("nothing is granted before %v, for what was lost before %v", ns.Floor, ns.Lost)

@@ -244,7 +244,8 @@ func (st *storm) quarantine() {
 	defer cancel()
 	c, err := coord.Open(ctx, st.Backend.URL(stormNamespace), coord.OpenOptions{})
 	if err == nil {
-		_, err = c.(coord.Admin).Quarantine(ctx, time.Now().Add(between(st.rng, 0, 5*time.Second)))
+		_, err = c.(coord.AdminCoordinator).Quarantine(ctx,
+			time.Now().Add(between(st.rng, 0, 5*time.Second)))
 		_ = c.Close() // its work is done
 	}
 	if err != nil {

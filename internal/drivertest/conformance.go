@@ -11,7 +11,7 @@ import (
 // Operator is a coordinator, as all drivers have it.
 type Operator interface {
 	coord.Coordinator
-	coord.Admin
+	coord.AdminCoordinator
 }
 
 // Driver is how [Conformance] uses a back end.

@@ -61,7 +61,7 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 			if now := slot.Get(); now != bad {
 				safetytest.Of(t).Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
 			}
-			list, err := c.(coord.Admin).List(Within(t))
+			list, err := c.(coord.AdminCoordinator).List(Within(t))
 			if !errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1 {
 				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
 			}

@@ -77,7 +77,7 @@ func ClocksAhead(t *testing.T, url func(namespace string) string) {
 			t.Parallel()
 			at := url("ahead" + d.String())
 			machines, all := make([]*Machine, 5), make([]*Issuer, 5)
-			var admin coord.Admin
+			var admin coord.AdminCoordinator
 			for i := range all {
 				machines[i] = NewMachine()
 				p := startProcess(t, at, coord.OpenOptions{Clock: machines[i], Logger: quiet},
@@ -86,7 +86,7 @@ func ClocksAhead(t *testing.T, url func(namespace string) string) {
 				if err := p.Ready(Within(t)); err != nil {
 					t.Fatal(err)
 				}
-				all[i], admin = &Issuer{Generator: p.Generator}, p.Coordinator.(coord.Admin)
+				all[i], admin = &Issuer{Generator: p.Generator}, p.Coordinator.(coord.AdminCoordinator)
 			}
 			latest := time.Now().Add(31 * time.Second)
 			for _, m := range machines {

@@ -78,7 +78,7 @@ func MustAcquire(tb testing.TB, c coord.Coordinator, req coord.Request) coord.Gr
 }
 
 // RaiseFloor raises the floor of a namespace to a tick, and makes the namespace if need be.
-func RaiseFloor(tb testing.TB, c coord.Admin, tick int64) {
+func RaiseFloor(tb testing.TB, c coord.AdminCoordinator, tick int64) {
 	tb.Helper()
 	if err := c.Init(Within(tb), Space()); err != nil && !errors.Is(err, coord.ErrInvalid) {
 		// it is in use

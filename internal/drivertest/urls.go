@@ -43,7 +43,7 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 	MustAcquire(t, c, req)
 	wrong, err := coord.Open(Within(t), url,
 		coord.OpenOptions{Clock: clocktest.NewShifted(time.Now().Add(time.Hour))})
-	_, err = Closing(t, wrong, err).(coord.Admin).Quarantine(Within(t), time.Time{})
+	_, err = Closing(t, wrong, err).(coord.AdminCoordinator).Quarantine(Within(t), time.Time{})
 	if !errors.Is(err, coord.ErrClockSkew) {
 		t.Errorf("%s: Quarantine with a clock that is an hour ahead: %v", url, err)
 	}

@@ -94,7 +94,7 @@ func Waiting(t *testing.T, start func(t *testing.T) Awaited) {
 			b := start(t)
 			c, err := Open(t, b.URL)
 			if err == nil {
-				err = c.(coord.Admin).Init(Within(t), Space())
+				err = c.(coord.AdminCoordinator).Init(Within(t), Space())
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -97,7 +97,7 @@ func checking(check *wrongserver.Check) grpc.UnaryClientInterceptor {
 }
 
 // loggingIn puts the user and the password of now into the requests that log in.
-func loggingIn(login driver.Login) grpc.UnaryClientInterceptor {
+func loggingIn(login func() (user, password string, err error)) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 		next grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) (err error) {

@@ -97,7 +97,7 @@ func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)
 		if err == nil {
 			worker = g.WorkerID
 		}
-		k.report(coord.CallAcquire, worker, took, err)
+		k.report("acquire", worker, took, err)
 		return acquired{req: req, g: g, took: took}, err
 	})
 	if err != nil {

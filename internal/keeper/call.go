@@ -10,7 +10,7 @@ import (
 const noWorker = -1
 
 // report passes a finished call to the coordinator on to Config.OnCall.
-func (k *Keeper) report(op coord.CallOp, workerID int, took time.Duration, err error) {
+func (k *Keeper) report(op string, workerID int, took time.Duration, err error) {
 	if k.cfg.OnCall != nil {
 		k.cfg.OnCall(coord.Call{Op: op, WorkerID: workerID, Took: took, Err: err})
 	}

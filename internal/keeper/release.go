@@ -99,7 +99,7 @@ func (k *Keeper) giveBack(g coord.Grant, last int64, wait Deadline) error {
 			wait.missed()
 		}
 		done()
-		k.report(coord.CallRelease, g.WorkerID, time.Since(began), err)
+		k.report("release", g.WorkerID, time.Since(began), err)
 		switch {
 		case err == nil, errors.Is(err, coord.ErrLeaseLost):
 			return nil // given back, now or earlier, or somebody else's already

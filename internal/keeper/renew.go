@@ -79,7 +79,7 @@ func (k *Keeper) renew() {
 		timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		took := time.Since(r.began)
 		// after the answer, so that a listener delays nothing
-		defer k.report(coord.CallRenew, g.WorkerID, took, err)
+		defer k.report("renew", g.WorkerID, took, err)
 		select {
 		case k.answers <- reply{
 			of: r, old: g, g: next, err: err, took: time.Since(r.began),

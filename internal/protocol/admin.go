@@ -16,7 +16,7 @@ import (
 // visitRoom is for how many worker IDs there is room in the answers to an operator.
 const visitRoom = 1 << 20
 
-// Init implements [coord.Admin]. A namespace need not be declared before it is used: one
+// Init implements [coord.AdminCoordinator]. A namespace need not be declared before it is used: one
 // that was never seen is taken to be new. The record of one that is there stays as it is,
 // because a floor is never lowered, but for one that is there because nobody knew whether the
 // namespace is new.
@@ -59,10 +59,10 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		})
 }
 
-// Quarantine implements [coord.Admin]. With the zero time the operator says that the back
-// end may have lost writes: that is on record then, and those who notice it later do not
-// raise the floor again. If this machine's clock differs from the back end's, it is refused
-// with a [*coord.ClockSkewError].
+// Quarantine implements [coord.AdminCoordinator]. With the zero time the operator says that the
+// back end may have lost writes: that is on record then, and those who notice it later do not raise
+// the floor again. If this machine's clock differs from the back end's, it is refused with a
+// [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	return c.changeFloor(ctx, "raise the floor", c.floorClock,
 		func(meta Meta, at Span) (Meta, error) {
@@ -73,7 +73,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		})
 }
 
-// Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
+// Lower implements [coord.AdminCoordinator]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", c.lowerClock,
 		func(meta Meta, at Span) (Meta, error) {
@@ -128,7 +128,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string,
 var errNoNamespace = fmt.Errorf("%w: there is no such namespace; declare it with Init first",
 	coord.ErrInvalid)
 
-// Retire implements [coord.Admin].
+// Retire implements [coord.AdminCoordinator].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	if workerID < 0 || workerID > math.MaxInt32 {
 		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID,
@@ -186,7 +186,7 @@ func (c *Coordinator) operate(call func(Session) error) error {
 	return call(s)
 }
 
-// List implements [coord.Admin].
+// List implements [coord.AdminCoordinator].
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	var slots []coord.Slot
 	var unreadable []error
@@ -205,7 +205,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(append([]error{err}, unreadable...)...)
 }
 
-// Inspect implements [coord.Admin].
+// Inspect implements [coord.AdminCoordinator].
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	var n coord.Namespace
 	err := c.visit(ctx, "look at the namespace", func(ctx context.Context, s Session) error {

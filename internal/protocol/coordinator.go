@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"strings"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/spelling"
@@ -82,6 +82,7 @@ type Coordinator struct {
 	detector *detector
 	witness  witness
 	tooLate  atomic.Int64 // nanoseconds that the last change with a deadline took; 0: it was done
+	free     func() error // closes the store, once
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
@@ -89,14 +90,23 @@ type Coordinator struct {
 	silence silence // of the holders
 }
 
-var (
-	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.Describer   = (*Coordinator)(nil)
-	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Waiter      = (*Coordinator)(nil)
-	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Resumer     = (*Coordinator)(nil)
-)
+// Full has the methods of a [Coordinator] that generators, operators and package local use.
+type Full interface {
+	coord.AdminCoordinator
+	coord.Notifier
+	coord.Waiter
+	coord.Resumer
+}
+
+var _ Full = (*Coordinator)(nil)
+
+// Public returns the results of [New] as the constructors of drivers do.
+func Public(c *Coordinator, err error) (coord.AdminCoordinator, error) {
+	if err != nil {
+		return nil, err // not a nil *Coordinator in an interface that is not nil
+	}
+	return c, nil
+}
 
 // New returns a coordinator over a store. Errors wrap [coord.ErrInvalid].
 func New(store Store, s Settings) (*Coordinator, error) {
@@ -118,14 +128,18 @@ func New(store Store, s Settings) (*Coordinator, error) {
 	c.witness.bound = s.SkewBound
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
-	if _, err := driver.ResolveLease(rules, coord.LeaseConfig{}); err != nil {
+	if _, err := rules.Resolve(coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	c.life = lifetime.Begin(s.Driver, s.Namespace)
+	c.free = func() error { return nil }
+	if owner, ok := store.(io.Closer); ok {
+		c.free = sync.OnceValue(owner.Close)
+	}
 	return c, nil
 }
 
-// Describe implements [coord.Describer].
+// Describe implements [coord.AdminCoordinator].
 func (c *Coordinator) Describe() coord.Description {
 	return coord.Description{Rules: c.rules(), Place: c.set.Place, Warnings: c.set.Warnings}
 }
@@ -147,19 +161,22 @@ func (c *Coordinator) usualTTL() time.Duration {
 	return cmp.Or(c.set.Lease.TTL, c.set.Default.TTL, coord.DefaultTTL)
 }
 
+// Store returns the store, for the tests of drivers.
+func (c *Coordinator) Store() Store { return c.store }
+
 // Life is the life of the coordinator, for what a store does in the background.
 func (c *Coordinator) Life() *lifetime.Life { return c.life }
 
-// Close ends what this coordinator has under way. It releases no worker ID. Calls after
-// it return [coord.ErrClosed].
+// Close ends what this coordinator has under way, and closes its store if that is an [io.Closer].
+// It releases no worker ID. Calls after it return [coord.ErrClosed].
 func (c *Coordinator) Close() error {
 	c.life.End()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, t := range c.tenants {
 		t.idle.Stop()
 	}
-	return nil
+	c.mu.Unlock()
+	return c.free()
 }
 
 // checkRequest reports whether this driver can serve a request at all.

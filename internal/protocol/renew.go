@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -30,7 +29,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
 	until int64,
 ) (coord.Grant, error) {
-	if err := driver.CheckResume(g, token); err != nil {
+	if err := g.CheckResume(token); err != nil {
 		return coord.Grant{}, err
 	}
 	r, err := c.renew(ctx, "resume", g, token, until)

@@ -148,7 +148,7 @@ func TestTLS_GeneratorGoesOn(t *testing.T) {
 			uses, reload := b.tls(t, files)
 			c, err := drivertest.Open(t, uses[0].url+optionsOf(files))
 			if err == nil {
-				err = c.(coord.Admin).Init(drivertest.Within(t), drivertest.Space())
+				err = c.(coord.AdminCoordinator).Init(drivertest.Within(t), drivertest.Space())
 			}
 			if err != nil {
 				t.Fatal(err)

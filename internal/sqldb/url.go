@@ -22,7 +22,7 @@ const DialTime = 10 * time.Second
 const Conns = 8
 
 // ServerOptions are the options of a URL that [Scheme.Server] reads.
-var ServerOptions = slices.Concat([]string{"socket"}, tlsfiles.Options, driver.LoginOptions)
+var ServerOptions = slices.Concat([]string{"socket"}, tlsfiles.Options, drivers.LoginOptions)
 
 // Server is the database that a URL leads to.
 type Server struct {
@@ -30,7 +30,7 @@ type Server struct {
 	Addrs    []string // host:port
 	Socket   string   // instead of Addrs
 	User     string   // of the URL; empty: it may change, and Login has it
-	Login    driver.Login
+	Login    func() (user, password string, err error)
 	TLS      *tlsfiles.Files // nil: none
 	Scheme   string          // of the URL
 }

@@ -33,7 +33,7 @@ func Register[D DB](scheme sqldb.Scheme, d Dialect, connect func(sqldb.Server) (
 		return s, nil
 	}
 	for _, name := range scheme.All() {
-		segment.Register(name, open)
+		driver.RegisterStore(name, open)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -23,14 +24,8 @@ type Database interface {
 	Close() error
 }
 
-// Coordinator leases worker IDs of one namespace.
-type Coordinator struct {
-	*protocol.Coordinator
-	DB Database
-}
-
 // New returns the coordinator of a namespace. It contacts nobody.
-func New(db Database, d Dialect, namespace string, o Options) (*Coordinator, error) {
+func New(db Database, d Dialect, namespace string, o Options) (*protocol.Coordinator, error) {
 	if err := db.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
@@ -48,24 +43,19 @@ func New(db Database, d Dialect, namespace string, o Options) (*Coordinator, err
 	}
 	place := ""
 	if at := db.Place(); len(at) > 0 {
-		place = driver.JoinPlace(d.Driver, append(at, o.Prefix, namespace)...)
+		place = drivers.JoinPlace(d.Driver, append(at, o.Prefix, namespace)...)
 	}
-	c, err := protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
+	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
 		Driver: d.Driver, Place: place, Title: d.Title, Namespace: namespace, Lease: o.Lease,
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
 	})
-	return &Coordinator{c, db}, err
 }
-
-// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
-// that was made elsewhere as it is.
-func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.DB.Close()) }
 
 // Opener makes a coordinator, and what connect gives for it, from a URL. It contacts nobody.
 func Opener[D Database](s sqldb.Scheme, d Dialect,
 	connect func(sqldb.Server) (D, error),
-) driver.Opener {
+) driver.Opener[coord.Coordinator] {
 	return func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 		t, err := Parse(s, u)
 		if err != nil {

@@ -73,6 +73,15 @@ func NewStore(db DB, d Dialect, namespace string, o Options) protocol.Store {
 	}
 }
 
+// Close implements [io.Closer] for the coordinator. It leaves a pool that was made elsewhere as it
+// is.
+func (s *store) Close() error {
+	if db, ok := s.db.(Database); ok {
+		return db.Close()
+	}
+	return nil
+}
+
 // store implements [protocol.Store].
 type store struct {
 	db                DB

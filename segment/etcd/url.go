@@ -9,13 +9,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/segment"
 )
 
 func init() {
-	segment.Register(etcdclient.Scheme, open)
-	segment.Register(etcdclient.SchemeTLS, open)
+	driver.RegisterStore(etcdclient.Scheme, open)
+	driver.RegisterStore(etcdclient.SchemeTLS, open)
 }
 
 // open makes a store, and a client of its own, from a URL.
@@ -38,7 +39,7 @@ func open(_ context.Context, u *driver.URL) (segment.Store, error) {
 
 func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, err error) {
 	if err := u.OnlyOptions(append([]string{"durable", "failover", "ca", "cert", "key"},
-		driver.LoginOptions...)...); err != nil {
+		drivers.LoginOptions...)...); err != nil {
 		return "", config, o, err
 	}
 	if _, o.Skip, err = segment.ParseSafety(u); err != nil {

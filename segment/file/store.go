@@ -22,7 +22,7 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-func init() { segment.Register("file", open) }
+func init() { driver.RegisterStore("file", open) }
 
 // DefaultNamespace is the namespace of a store that is given none.
 const DefaultNamespace = "default"

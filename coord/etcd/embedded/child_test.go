@@ -20,16 +20,16 @@ const (
 )
 
 // works are what a child can do with the folder's coordinator.
-var works = map[string]func(context.Context, *Coordinator) error{
+var works = map[string]func(context.Context, *coordinator) error{
 	// The child prints where the server is, and stays until it is killed or its input
 	// ends.
-	"stay": func(_ context.Context, c *Coordinator) error {
+	"stay": func(_ context.Context, c *coordinator) error {
 		fmt.Println(address(c))
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	},
 	// The child prints one ID of each of two worker IDs, and stays until it is killed.
-	"stripes": func(ctx context.Context, c *Coordinator) error {
+	"stripes": func(ctx context.Context, c *coordinator) error {
 		g, err := core.New(ctx, c, core.Config{Stripes: 2})
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func beChild(dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
 	defer cancel()
-	c, err := New(ctx, dir, "children", Options{})
+	c, err := newCoordinator(ctx, dir, "children", Options{})
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // DefaultNamespace is the namespace of a URL that names none.
@@ -32,15 +33,11 @@ const (
 	pingTimeout = 3 * time.Second
 )
 
-// etcdCoordinator is embedded for its methods, and is not to be seen as a field.
-type etcdCoordinator = etcd.Coordinator
+// coordinator leases worker IDs of one namespace in the etcd of a folder, which runs in this
+// process or in another one.
+type coordinator struct {
+	protocol.Full // of package etcd
 
-// Coordinator leases worker IDs of one namespace in the etcd of a folder, which runs
-// in this process or in another one. It is safe for concurrent use, and one serves
-// any number of generators. Make it with [New], or with coord.Open. Methods that are
-// not described here are those of [etcd.Coordinator].
-type Coordinator struct {
-	*etcdCoordinator
 	folder folder
 	place  string
 	client *clientv3.Client
@@ -61,14 +58,6 @@ type Coordinator struct {
 	closed   error // what closing said
 }
 
-var (
-	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.Describer   = (*Coordinator)(nil)
-	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Resumer     = (*Coordinator)(nil)
-)
-
 // New returns a coordinator for a namespace of the etcd in the folder dir. It makes
 // the folder if need be, starts the server there unless another process, or another
 // coordinator of this process, runs it already, and returns when the server answers.
@@ -77,15 +66,27 @@ var (
 //
 // dir may be relative. Errors wrap [coord.ErrInvalid] if the namespace, an option or
 // the folder is wrong: it holds something else, or cannot be written.
-func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, error) {
+//
+// The coordinator has a method Client, which returns the client with which it talks to that etcd,
+// a *clientv3.Client, until it is closed.
+func New(ctx context.Context, dir, namespace string, o Options) (coord.AdminCoordinator, error) {
+	c, err := newCoordinator(ctx, dir, namespace, o)
+	if err != nil {
+		return nil, err // not a nil *coordinator in an interface that is not nil
+	}
+	return c, nil
+}
+
+// newCoordinator is New.
+func newCoordinator(ctx context.Context, dir, namespace string, o Options) (*coordinator, error) {
 	f, err := newFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	opts := etcd.Options(o)
 	opts.OneMachine = true
-	c := &Coordinator{
-		folder: f, place: driver.JoinPlace("embed", f.path, namespace),
+	c := &coordinator{
+		folder: f, place: drivers.JoinPlace("embed", f.path, namespace),
 		log: logs.Or(opts.Logger), followed: make(chan struct{}),
 	}
 	if c.client, err = clientv3.New(clientv3.Config{
@@ -97,8 +98,13 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	if c.etcdCoordinator, err = etcd.New(c.client, namespace, opts); err != nil {
+	made, err := etcd.New(c.client, namespace, opts)
+	if err != nil {
 		return nil, errors.Join(err, c.client.Close())
+	}
+	c.Full = made.(protocol.Full)
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), c.Full.Close(), c.client.Close())
 	}
 	start := func() {
 		if err = f.prepare(); err == nil {
@@ -108,7 +114,7 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	told := logs.Waiting(c.log, start, "waiting for the embedded etcd to start", "folder", f.path,
 		"at_most", startTime)
 	if err != nil {
-		return nil, errors.Join(err, c.etcdCoordinator.Close(), c.client.Close(), c.server.stop())
+		return nil, errors.Join(err, c.Full.Close(), c.client.Close(), c.server.stop())
 	}
 	if told {
 		c.log.Warn("the embedded etcd has started", "folder", f.path)
@@ -122,43 +128,43 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, e
 	return c, nil
 }
 
-// Describe implements [coord.Describer].
-func (c *Coordinator) Describe() coord.Description {
-	d := c.etcdCoordinator.Describe()
+// Describe implements [coord.AdminCoordinator].
+func (c *coordinator) Describe() coord.Description {
+	d := c.Full.Describe()
 	d.Place = c.place
 	return d
 }
 
 // Acquire implements [coord.Coordinator].
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	g, err := c.etcdCoordinator.Acquire(ctx, req)
+func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	g, err := c.Full.Acquire(ctx, req)
 	return g, c.explain(err)
 }
 
 // Renew implements [coord.Coordinator].
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	r, err := c.etcdCoordinator.Renew(ctx, g, until)
+func (c *coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	r, err := c.Full.Renew(ctx, g, until)
 	return r, c.explain(err)
 }
 
 // Resume implements [coord.Resumer].
-func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string,
+func (c *coordinator) Resume(ctx context.Context, g coord.Grant, token string,
 	until int64,
 ) (coord.Grant, error) {
-	r, err := c.etcdCoordinator.Resume(ctx, g, token, until)
+	r, err := c.Full.Resume(ctx, g, token, until)
 	return r, c.explain(err)
 }
 
 // Release implements [coord.Coordinator].
-func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	return c.explain(c.etcdCoordinator.Release(ctx, g, last))
+func (c *coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
+	return c.explain(c.Full.Release(ctx, g, last))
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID. If the
 // server runs here it ends, and another process that uses the folder starts it again.
-func (c *Coordinator) Close() error {
+func (c *coordinator) Close() error {
 	c.closing.Do(func() {
-		c.closed = errors.Join(c.etcdCoordinator.Close(), c.client.Close())
+		c.closed = errors.Join(c.Full.Close(), c.client.Close())
 		c.end()
 		<-c.followed
 		c.closed = errors.Join(c.closed, c.server.stop(), c.stuck)
@@ -174,7 +180,7 @@ var answers = []error{
 
 // explain adds to an error which process did not answer, so that somebody can look
 // after it.
-func (c *Coordinator) explain(err error) error {
+func (c *coordinator) explain(err error) error {
 	if err == nil {
 		return nil
 	}

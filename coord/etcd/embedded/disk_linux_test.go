@@ -52,7 +52,7 @@ func TestDiskFull(t *testing.T) {
 
 // beStarved acquires a worker ID, and another one with a full disk, until an error
 // says why that cannot be.
-func beStarved(ctx context.Context, c *Coordinator) error {
+func beStarved(ctx context.Context, c *coordinator) error {
 	if _, err := c.Acquire(ctx, request(4)); err != nil {
 		return err
 	}

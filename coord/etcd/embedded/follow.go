@@ -29,7 +29,7 @@ const (
 )
 
 // start finds or starts the server and returns when it answers.
-func (c *Coordinator) start(ctx context.Context) error {
+func (c *coordinator) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	pause := time.NewTicker(lookEvery / 4)
@@ -57,7 +57,7 @@ func (c *Coordinator) start(ctx context.Context) error {
 }
 
 // answers asks the server for something that costs little and needs all of it.
-func (c *Coordinator) answers(ctx context.Context) bool {
+func (c *coordinator) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
 	defer cancel()
 	_, err := c.client.Get(ctx, "unalike")
@@ -66,7 +66,7 @@ func (c *Coordinator) answers(ctx context.Context) bool {
 
 // follow keeps the client's endpoint that of the server, and starts the server when
 // nobody runs it, until ctx ends.
-func (c *Coordinator) follow(ctx context.Context) {
+func (c *coordinator) follow(ctx context.Context) {
 	wait := lookEvery
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -93,7 +93,7 @@ func (c *Coordinator) follow(ctx context.Context) {
 // look ends a server of this process that failed; starts one if nobody else runs one;
 // and else notes where it is. It tells who has the folder if that is not this
 // coordinator.
-func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
+func (c *coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 	if c.server != nil {
 		err := c.server.failed()
 		if err == nil {
@@ -136,7 +136,7 @@ func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 }
 
 // turnTo makes the client talk to the server that p names; nil: to nobody.
-func (c *Coordinator) turnTo(p *post) {
+func (c *coordinator) turnTo(p *post) {
 	old, endpoint := c.host.Load(), nowhere
 	switch {
 	case old == nil && p == nil, old != nil && p != nil && *old == *p:

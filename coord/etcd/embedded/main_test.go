@@ -35,14 +35,14 @@ func newDir(tb testing.TB) string {
 }
 
 // openFolder returns a coordinator that is closed with the test.
-func openFolder(tb testing.TB, dir, namespace string) *Coordinator {
+func openFolder(tb testing.TB, dir, namespace string) *coordinator {
 	tb.Helper()
-	c, err := New(within(tb), dir, namespace, Options{})
+	c, err := newCoordinator(within(tb), dir, namespace, Options{})
 	return drivertest.Closing(tb, c, err)
 }
 
 // address is where the client of c connects to; empty: nowhere.
-func address(c *Coordinator) string {
+func address(c *coordinator) string {
 	if p := c.host.Load(); p != nil {
 		return p.Address
 	}

@@ -24,7 +24,7 @@ func becomeNobody() error {
 func init() {
 	// The child may not read its folder, which is what syncing it takes, and prints what
 	// becomes of writing there.
-	works["unsynced"] = func(_ context.Context, c *Coordinator) error {
+	works["unsynced"] = func(_ context.Context, c *coordinator) error {
 		if err := os.Chmod(c.folder.path, 0o300); err != nil {
 			return err
 		}

@@ -21,11 +21,7 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, u.Invalid(err)
 	}
 	t.options.Clock, t.options.Logger = u.Clock, u.Logger
-	c, err := New(ctx, t.dir, t.namespace, t.options)
-	if err != nil {
-		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
-	}
-	return c, nil
+	return New(ctx, t.dir, t.namespace, t.options)
 }
 
 // target is what a URL says.

@@ -41,7 +41,7 @@ func (d *Database) New(namespace string) Participant {
 	d.Helper()
 	l := &Link{Database: d.DB}
 	c, err := sqlstore.New(l, d.Dialect, namespace, d.Options)
-	return Participant{d.TB, drivertest.Closing(d, c, err).Coordinator, l}
+	return Participant{d.TB, drivertest.Closing(d, c, err), l}
 }
 
 // Link is a connection to a database on which something can happen.

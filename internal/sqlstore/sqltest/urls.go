@@ -110,7 +110,7 @@ func URLSeeds(f *testing.F, s sqldb.Scheme) {
 
 // URL checks that a text is refused as invalid, or is read as options that are allowed. It
 // returns what it is read as.
-func URL(t *testing.T, s sqldb.Scheme, open driver.Opener,
+func URL(t *testing.T, s sqldb.Scheme, open driver.Opener[coord.Coordinator],
 	text string,
 ) (target sqlstore.Target, ok bool) {
 	u, err := driver.ParseURL(text)

@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"runtime"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	coordembedded "github.com/unalike-id/unalike/coord/etcd/embedded"
@@ -26,7 +28,7 @@ import (
 
 const scheme = "embed"
 
-func init() { segment.Register(scheme, open) }
+func init() { driver.RegisterStore(scheme, open) }
 
 // Options are the settings of [New] beyond folder and namespace. The zero Options works.
 type Options etcd.Options
@@ -35,7 +37,7 @@ type Options etcd.Options
 // segment.Creator.
 type Store struct {
 	*etcd.Store
-	server *coordembedded.Coordinator
+	server coord.AdminCoordinator
 }
 
 // New returns a store in a namespace of the etcd in the folder dir. It makes the folder if need be,
@@ -49,7 +51,8 @@ func New(ctx context.Context, dir, namespace string, o Options) (*Store, error) 
 		}
 		return nil, err
 	}
-	s, err := etcd.New(server.Client(), namespace, etcd.Options(o))
+	client := server.(interface{ Client() *clientv3.Client }).Client()
+	s, err := etcd.New(client, namespace, etcd.Options(o))
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}

@@ -1,4 +1,4 @@
-package driver
+package config
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Expand replaces each ${NAME} in the user information of a URL by the escaped value of that
-// variable, so that any password is possible. Its own errors do not repeat the URL.
-func Expand(rawURL string, valueOf func(name string) (string, error)) (string, error) {
+// replaceReferences replaces each ${NAME} in the user information of a URL by the escaped value of
+// that variable, so that any password is possible. Its own errors do not repeat the URL.
+func replaceReferences(rawURL string, valueOf func(name string) (string, error)) (string, error) {
 	if !strings.Contains(rawURL, "${") {
 		return rawURL, nil
 	}
