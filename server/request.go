@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ type route struct {
 	takes   []string // the parameters that there are; nil: all are let through
 	body    bool     // it reads a body
 	traffic *traffic // counts its requests
+	log     slog.Handler
 }
 
 // methods of the routes.
@@ -38,6 +40,7 @@ type request struct {
 	answer answer
 	query  url.Values // nil: there is none, or the route takes any
 	caller caller
+	id     [1]string // as X-Request-Id has it
 	held   int64   // bytes of the reply that count
 	buffer *buffer // nil: it has needed none
 }
@@ -91,7 +94,7 @@ type handler func(w http.ResponseWriter, r *request) error
 
 // route adds a page.
 func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
-	rt.traffic = s.trafficOf(rt.pattern)
+	rt = s.observed(rt)
 	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, _ *http.Request) {
 		s.handle(rt, w, func(r *request) {
 			err := s.admit(rt, r)
@@ -114,7 +117,7 @@ func (s *Server) handle(rt route, w http.ResponseWriter, h func(r *request)) {
 	defer func() {
 		s.inFlight.Add(-1)
 		s.release(r)
-		s.answered(rt, r, time.Since(begun)) //nolint:forbidigo // the same
+		s.answered(rt, r, begun)
 	}()
 	h(r)
 }

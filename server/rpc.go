@@ -62,7 +62,8 @@ func (s *Server) routesRPC() error {
 
 // procedure adds a route that answers in the protocol of the call, errors too.
 func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) {
-	rt.body, rt.traffic = true, s.trafficOf(rt.pattern)
+	rt = s.observed(rt)
+	rt.body = true
 	handle := func(w http.ResponseWriter, hr *http.Request) {
 		s.handle(rt, w, func(r *request) {
 			if err := s.admit(rt, r); err != nil {

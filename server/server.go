@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Server is an http.Handler that hands out IDs. Make it with [New].
@@ -119,18 +121,25 @@ func (s *Server) measure() error {
 	)
 }
 
-// trafficOf returns what counts the requests of a pattern.
-func (s *Server) trafficOf(pattern string) *traffic {
-	if s.traffic[pattern] == nil {
-		s.traffic[pattern] = new(traffic)
+// observed returns a route whose requests are counted, together with those of other routes of its
+// pattern, and logged.
+func (s *Server) observed(rt route) route {
+	if s.traffic[rt.pattern] == nil {
+		s.traffic[rt.pattern] = new(traffic)
 	}
-	return s.traffic[pattern]
+	rt.traffic = s.traffic[rt.pattern]
+	rt.log = s.log.Handler().WithAttrs([]slog.Attr{slog.String("handler", rt.pattern)})
+	return rt
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
 // answers those that come all the same, with "Connection: close" so that callers leave connections
-// that they keep, and ends the streams of Watch and of the health check.
-func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
+// that they keep, and ends the streams of Watch and of the health check. It waits for at most
+// 100 ms until the access log is written; from then on, requests wait for their lines.
+func (s *Server) Drain() {
+	s.drain.Do(func() { close(s.stopping) })
+	logs.Flush(s.log)
+}
 
 // draining reports whether Drain was called.
 func (s *Server) draining() bool {
