@@ -77,7 +77,7 @@ func plainWord(word string) bool {
 
 // answered counts a request, and logs it if that is wanted. The log has no query and no header, in
 // which a token may be.
-func (s *Server) answered(rt route, r *request, begun time.Time) {
+func (s *Server) answered(rt *route, r *request, begun time.Time) {
 	took := time.Since(begun) //nolint:forbidigo // how long requests take is no matter of IDs
 	status := r.answer.status
 	if status == 0 {

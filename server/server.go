@@ -25,8 +25,9 @@ type Server struct {
 	log   *slog.Logger
 	mux   *http.ServeMux
 	admin *http.ServeMux
-	// procedures are the routes whose path is one procedure.
-	procedures map[string]http.HandlerFunc
+	// fixed are the routes of one path each that most requests are for: looking one up costs less
+	// than a search among patterns.
+	fixed      map[string]http.HandlerFunc
 	known      []string               // the names of the generators, in order
 	all        []*generator           // in the same order
 	store      atomic.Pointer[store]  // nil: there will be none
@@ -60,8 +61,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(),
-		procedures: map[string]http.HandlerFunc{},
-		stopping:   make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
+		fixed:    map[string]http.HandlerFunc{},
+		stopping: make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
 		traffic: map[string]*traffic{},
@@ -172,17 +173,23 @@ func (s *Server) routes() {
 	read := func(pattern string, h handler) {
 		s.route(s.mux, route{pattern: pattern, methods: reads, right: Generate, takes: none}, h)
 	}
-	issue := func(pattern string, h handler) {
-		s.route(s.mux, route{
+	issue := func(pattern string, h handler) route {
+		rt := route{
 			pattern: pattern, methods: issues, right: Generate, issues: true,
 			takes: []string{"count", "wait"},
-		}, h)
+		}
+		s.route(s.mux, rt, h)
+		return rt
 	}
 	read("/v1/generators", s.listGenerators)
 	read("/v1/generators/{generator}/ids/{id}", s.decode)
 	read("/v1/generators/{generator}/layout", s.layout)
 	read("/v1/sequences", s.listSequences)
-	issue("/v1/generators/{generator}/ids", s.ids)
+	ids := issue("/v1/generators/{generator}/ids", s.ids)
+	for _, g := range s.all {
+		s.fixed["/v1/generators/"+g.name+"/ids"] = s.handlerOf(ids,
+			func(w http.ResponseWriter, r *request) error { return s.idsOf(g, w, r) })
+	}
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
 	s.route(s.mux, route{
 		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: Generate, issues: true,
@@ -256,7 +263,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h, ok := s.procedures[r.URL.Path]; ok { // sooner than a search among patterns
+	if h, ok := s.fixed[r.URL.Path]; ok {
 		s.serve(h, w, r)
 		return
 	}
