@@ -182,8 +182,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// TestSet_CheckReportsStoreThatRefusesAllTags: it does so until the store gives numbers again, though
-// no caller asks for any.
+// TestSet_CheckReportsStoreThatRefusesAllTags: it does so until the store gives numbers again,
+// though no caller asks for any.
 func TestSet_CheckReportsStoreThatRefusesAllTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := segmenttest.NewFake(segment.Tag{Name: "a", Next: 1, Step: 10},
