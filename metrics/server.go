@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,8 +20,10 @@ type Server struct {
 	requests, refused *prometheus.CounterVec
 	took              *prometheus.HistogramVec
 
-	mu   sync.RWMutex
-	seen map[kind]*series // looking a series up by its labels costs more than counting
+	// seen has the series of each kind: looking one up by its labels costs more than counting. The
+	// map is replaced under the lock, and never changed.
+	seen atomic.Pointer[map[kind]*series]
+	mu   sync.Mutex
 }
 
 // kind is what the series of a request depend on.
@@ -44,7 +47,7 @@ func RegisterServer(reg prometheus.Registerer) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		reg: reg, shared: shared, seen: map[kind]*series{},
+		reg: reg, shared: shared,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "unalike_http_requests_total",
 			Help: "Requests answered. Errors of RPCs have the status that they have over HTTP.",
@@ -57,6 +60,7 @@ func RegisterServer(reg prometheus.Registerer) (*Server, error) {
 			Name: "unalike_refusals_total", Help: "Requests and connections refused, by reason.",
 		}, []string{"reason"}),
 	}
+	s.seen.Store(&map[kind]*series{})
 	for _, c := range []prometheus.Collector{s.requests, s.took, s.refused} {
 		if err := s.register(c); err != nil {
 			return nil, err
@@ -105,19 +109,18 @@ func (s *Server) Request(handler, method string, status int, took time.Duration)
 
 // of returns the series of a kind.
 func (s *Server) of(k kind) *series {
-	s.mu.RLock()
-	one := s.seen[k]
-	s.mu.RUnlock()
-	if one != nil {
+	if one := (*s.seen.Load())[k]; one != nil {
 		return one
 	}
-	one = &series{
+	one := &series{
 		s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)),
 		s.took.WithLabelValues(k.handler),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[k] = one
+	next := maps.Clone(*s.seen.Load())
+	next[k] = one
+	s.seen.Store(&next)
 	return one
 }
 

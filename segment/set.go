@@ -191,16 +191,21 @@ func (s *Set) Health() []Health {
 // Check returns nil if numbers can be had, and otherwise why the store gives none. It never calls
 // the store: it knows what the refills and the readings of the list gave, of which there is one a
 // minute. A tag that has numbers in memory can be used while the store is away, and one that the
-// store refuses is no reason for an error.
+// store refuses is no reason for an error unless it refuses all.
 func (s *Set) Check() error {
-	var away error
-	for _, q := range *s.all.Load() {
+	all := *s.all.Load()
+	var away, refusal error
+	failing := 0
+	for _, q := range all {
 		left, failure := q.supply()
 		if left {
 			return nil
 		}
 		if errors.Is(failure, ErrUnavailable) {
 			away = failure
+		} else if failure != nil {
+			refusal = failure
+			failing++
 		}
 	}
 	s.mu.Lock()
@@ -210,6 +215,8 @@ func (s *Set) Check() error {
 		return ErrClosed
 	case away != nil:
 		return away
+	case refusal != nil && failing == len(all): //mutant:segment-all-refused
+		return refusal
 	}
 	return s.unread
 }

@@ -182,6 +182,29 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// TestSet_CheckReportsStoreThatRefusesAllTags: it does so until the store gives numbers again,
+// though no caller asks for any.
+func TestSet_CheckReportsStoreThatRefusesAllTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := segmenttest.NewFake(segment.Tag{Name: "a", Next: 1, Step: 10},
+			segment.Tag{Name: "b", Next: 1, Step: 10})
+		s := set(t, store, segment.Config{})
+		refuse := func(context.Context, string, string, func() error) error {
+			return segment.ErrInvalidConfig
+		}
+		store.Intercept(only("take", refuse))
+		_, err := s.Next(t.Context(), "a")
+		wantErr(t, "a tag", err, segment.ErrInvalidConfig)
+		wantErr(t, "Check with another tag", s.Check(), nil)
+		_, err = s.Next(t.Context(), "b")
+		wantErr(t, "the other tag", err, segment.ErrInvalidConfig)
+		wantErr(t, "Check", s.Check(), segment.ErrInvalidConfig)
+		store.Intercept(nil)
+		time.Sleep(3 * time.Second)
+		wantErr(t, "Check afterwards", s.Check(), nil)
+	})
+}
+
 // TestSet_GroupsAreNoTags: a set lists tags, and not their groups.
 func TestSet_GroupsAreNoTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

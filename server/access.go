@@ -1,10 +1,14 @@
 package server
 
 import (
-	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Meter shows a server to whoever watches it. Its methods must not block. It is the result of
@@ -43,14 +47,22 @@ const (
 // identify sends the ID that a request came with back, or one that is made for the log.
 func (s *Server) identify(r *request) {
 	id := r.Header.Get(requestID)
-	switch {
-	case id != "" && plainWord(id):
-	case s.cfg.AccessLog == AccessOff:
-		return
-	default:
-		id = rand.Text()
+	if id == "" || !plainWord(id) {
+		if s.cfg.AccessLog == AccessOff {
+			return
+		}
+		id = newRequestID()
 	}
-	r.answer.Header().Set(requestID, id)
+	r.id[0] = id
+	r.answer.Header()[requestID] = r.id[:]
+}
+
+// newRequestID returns 128 random bits. It is no secret.
+func newRequestID() string {
+	var text [2 * 16]byte
+	bits := binary.BigEndian.AppendUint64(text[:0], rand.Uint64())
+	bits = binary.BigEndian.AppendUint64(bits, rand.Uint64())
+	return hex.EncodeToString(bits)
 }
 
 // plainWord reports whether a word of a caller may stand in a header and in the log.
@@ -65,7 +77,8 @@ func plainWord(word string) bool {
 
 // answered counts a request, and logs it if that is wanted. The log has no query and no header, in
 // which a token may be.
-func (s *Server) answered(rt route, r *request, took time.Duration) {
+func (s *Server) answered(rt *route, r *request, begun time.Time) {
+	took := time.Since(begun) //nolint:forbidigo // how long requests take is no matter of IDs
 	status := r.answer.status
 	if status == 0 {
 		status = http.StatusOK
@@ -83,13 +96,16 @@ func (s *Server) answered(rt route, r *request, took time.Duration) {
 	case s.cfg.AccessLog == AccessErrors:
 		return
 	}
-	if !s.log.Enabled(r.Context(), level) {
+	if !rt.log.Enabled(r.Context(), level) {
 		return
 	}
 	// slog.Logger.Log would look for its caller first, which costs as much as all of the line
-	line := slog.NewRecord(time.Now(), level, "request", 0) //nolint:forbidigo // of the log
-	line.AddAttrs(slog.String("handler", rt.pattern), slog.String("method", r.Method),
-		slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr),
-		slog.String("request_id", r.answer.Header().Get(requestID)))
-	_ = s.log.Handler().Handle(r.Context(), line) // there is nobody to tell
+	line := slog.NewRecord(begun.Add(took), level, "request", 0)
+	line.AddAttrs(slog.String("method", r.Method), slog.Int("status", status),
+		slog.Duration("took", took), slog.String("from", r.RemoteAddr),
+		slog.String("request_id", r.id[0]))
+	logs.Post(r.Context(), rt.log, line)
+	if s.draining() {
+		logs.Flush(s.log) // the process may end next
+	}
 }

@@ -98,7 +98,8 @@ type Config struct {
 	AdminApart bool
 	// Meter counts requests. Nil: nobody does.
 	Meter Meter
-	// AccessLog says which requests are logged. Empty: none.
+	// AccessLog says which requests are logged. Empty: none. A line is written up to 5 ms after the
+	// response, and [Server.Drain] writes those that wait.
 	AccessLog AccessLog
 	// Logger gets what goes wrong. It never gets a token. Nil means that warnings go to
 	// slog.Default().

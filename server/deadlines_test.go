@@ -296,6 +296,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("%q: %q in place of an ID that cannot be used", mode, made)
 		}
 		r.eventually("all are answered", func() bool { return r.InFlight() == 0 })
+		r.Drain()
 		text := log.String()
 		if n := strings.Count(text, "msg=request "); n != want || strings.Contains(text, operates) ||
 			strings.Contains(text, generates) || want > 0 && !strings.Contains(text, "request_id="+made) {

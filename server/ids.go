@@ -105,6 +105,11 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	return s.idsOf(g, w, r)
+}
+
+// idsOf answers with new IDs of a generator.
+func (s *Server) idsOf(g *generator, w http.ResponseWriter, r *request) error {
 	wants, err := s.wanted(r)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ type route struct {
 	takes   []string // the parameters that there are; nil: all are let through
 	body    bool     // it reads a body
 	traffic *traffic // counts its requests
+	log     slog.Handler
 }
 
 // methods of the routes.
@@ -38,8 +40,9 @@ type request struct {
 	answer answer
 	query  url.Values // nil: there is none, or the route takes any
 	caller caller
-	held   int64   // bytes of the reply that count
-	buffer *buffer // nil: it has needed none
+	id     [1]string // as X-Request-Id has it
+	held   int64     // bytes of the reply that count
+	buffer *buffer   // nil: it has needed none
 }
 
 // requestKey is the key of the request, in the context of a procedure.
@@ -91,22 +94,27 @@ type handler func(w http.ResponseWriter, r *request) error
 
 // route adds a page.
 func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
-	rt.traffic = s.trafficOf(rt.pattern)
-	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, _ *http.Request) {
-		s.handle(rt, w, func(r *request) {
-			err := s.admit(rt, r)
+	mux.HandleFunc(rt.pattern, s.handlerOf(rt, h))
+}
+
+// handlerOf returns the handler of a page.
+func (s *Server) handlerOf(rt route, h handler) http.HandlerFunc {
+	rt = s.observed(rt)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s.handle(&rt, w, func(r *request) {
+			err := s.admit(&rt, r)
 			if err == nil {
 				err = h(&r.answer, r)
 			}
 			if err != nil {
-				s.problem(r.Pattern, err, r.detailed()).write(&r.answer)
+				s.problem(rt.pattern, err, r.detailed()).write(&r.answer)
 			}
 		})
-	})
+	}
 }
 
 // handle has a request answered, and counts it.
-func (s *Server) handle(rt route, w http.ResponseWriter, h func(r *request)) {
+func (s *Server) handle(rt *route, w http.ResponseWriter, h func(r *request)) {
 	r := w.(*answer).of //nolint:forcetypeassert // serve has made it
 	begun := time.Now() //nolint:forbidigo // how long requests take is no matter of IDs
 	s.inFlight.Add(1)
@@ -114,7 +122,7 @@ func (s *Server) handle(rt route, w http.ResponseWriter, h func(r *request)) {
 	defer func() {
 		s.inFlight.Add(-1)
 		s.release(r)
-		s.answered(rt, r, time.Since(begun)) //nolint:forbidigo // the same
+		s.answered(rt, r, begun)
 	}()
 	h(r)
 }
@@ -131,7 +139,7 @@ const unreadTime = time.Second
 
 // admit checks what is the same for all routes, and sets what every answer has. A refusal does not
 // wait for the body, of which net/http would read 256 KiB over HTTP/1 first.
-func (s *Server) admit(rt route, r *request) error {
+func (s *Server) admit(rt *route, r *request) error {
 	err := s.check(rt, r)
 	if err != nil && r.ContentLength != 0 && r.ProtoMajor == 1 { //mutant:refused-body
 		r.answer.Header()["Connection"] = closing
@@ -142,7 +150,7 @@ func (s *Server) admit(rt route, r *request) error {
 }
 
 // check returns the problem of a request that is not admitted.
-func (s *Server) check(rt route, r *request) error {
+func (s *Server) check(rt *route, r *request) error {
 	h := r.answer.Header()
 	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
 	h["X-Content-Type-Options"] = noSniff
@@ -210,7 +218,7 @@ func readQuery(r *request, known []string) (err error) {
 }
 
 // admitBody bounds a body, and refuses one where none is read.
-func (s *Server) admitBody(rt route, r *request) error {
+func (s *Server) admitBody(rt *route, r *request) error {
 	if r.ContentLength > maxBody {
 		return problemf(http.StatusRequestEntityTooLarge,
 			"the body has more than %d bytes; parameters go in the URL", maxBody)

@@ -62,10 +62,11 @@ func (s *Server) routesRPC() error {
 
 // procedure adds a route that answers in the protocol of the call, errors too.
 func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) {
-	rt.body, rt.traffic = true, s.trafficOf(rt.pattern)
+	rt = s.observed(rt)
+	rt.body = true
 	handle := func(w http.ResponseWriter, hr *http.Request) {
-		s.handle(rt, w, func(r *request) {
-			if err := s.admit(rt, r); err != nil {
+		s.handle(&rt, w, func(r *request) {
+			if err := s.admit(&rt, r); err != nil {
 				p := s.problem(rt.pattern, err, r.detailed())
 				if !errs.IsSupported(hr) {
 					p.write(&r.answer)
@@ -81,7 +82,7 @@ func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) 
 	}
 	s.mux.HandleFunc(rt.pattern, handle)
 	if !strings.HasSuffix(rt.pattern, "/") {
-		s.procedures[rt.pattern] = handle
+		s.fixed[rt.pattern] = handle
 	}
 }
 

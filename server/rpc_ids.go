@@ -103,14 +103,14 @@ func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalike
 
 // served returns the generator of a call. One that names none means the only one that there is.
 func (s *Server) served(name string) (*generator, error) {
-	if name == "" {
-		if len(s.known) != 1 {
-			return nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
-				strings.Join(s.known, ", "))
-		}
-		name = s.known[0]
+	if name != "" {
+		return s.named(name)
 	}
-	return s.named(name)
+	if len(s.all) != 1 {
+		return nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s",
+			strings.Join(s.known, ", "))
+	}
+	return s.all[0], nil
 }
 
 // asked checks what a call asks for.

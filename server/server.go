@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Server is an http.Handler that hands out IDs. Make it with [New].
@@ -23,8 +25,9 @@ type Server struct {
 	log   *slog.Logger
 	mux   *http.ServeMux
 	admin *http.ServeMux
-	// procedures are the routes whose path is one procedure.
-	procedures map[string]http.HandlerFunc
+	// fixed are the routes of one path each that most requests are for: looking one up costs less
+	// than a search among patterns.
+	fixed      map[string]http.HandlerFunc
 	known      []string               // the names of the generators, in order
 	all        []*generator           // in the same order
 	store      atomic.Pointer[store]  // nil: there will be none
@@ -58,8 +61,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(),
-		procedures: map[string]http.HandlerFunc{},
-		stopping:   make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
+		fixed:    map[string]http.HandlerFunc{},
+		stopping: make(chan struct{}), known: slices.Sorted(maps.Keys(cfg.Generators)),
 		crossSite: http.NewCrossOriginProtection(),
 		replies:   semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}},
 		traffic: map[string]*traffic{},
@@ -114,18 +117,25 @@ func (s *Server) measure() error {
 		m.Gauge("http_reply_bytes", "Memory of the large replies under way.", s.replyBytes.Load))
 }
 
-// trafficOf returns what counts the requests of a pattern.
-func (s *Server) trafficOf(pattern string) *traffic {
-	if s.traffic[pattern] == nil {
-		s.traffic[pattern] = new(traffic)
+// observed returns a route whose requests are counted, together with those of other routes of its
+// pattern, and logged.
+func (s *Server) observed(rt route) route {
+	if s.traffic[rt.pattern] == nil {
+		s.traffic[rt.pattern] = new(traffic)
 	}
-	return s.traffic[pattern]
+	rt.traffic = s.traffic[rt.pattern]
+	rt.log = s.log.Handler().WithAttrs([]slog.Attr{slog.String("handler", rt.pattern)})
+	return rt
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
 // answers those that come all the same, with "Connection: close" so that callers leave connections
-// that they keep, and ends the streams of Watch and of the health check.
-func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
+// that they keep, and ends the streams of Watch and of the health check. It waits for at most
+// 100 ms until the access log is written; from then on, requests wait for their lines.
+func (s *Server) Drain() {
+	s.drain.Do(func() { close(s.stopping) })
+	logs.Flush(s.log)
+}
 
 // draining reports whether Drain was called.
 func (s *Server) draining() bool {
@@ -158,17 +168,23 @@ func (s *Server) routes() {
 	read := func(pattern string, h handler) {
 		s.route(s.mux, route{pattern: pattern, methods: reads, right: mayGenerate, takes: none}, h)
 	}
-	issue := func(pattern string, h handler) {
-		s.route(s.mux, route{
+	issue := func(pattern string, h handler) route {
+		rt := route{
 			pattern: pattern, methods: issues, right: mayGenerate, issues: true,
 			takes: []string{"count", "wait"},
-		}, h)
+		}
+		s.route(s.mux, rt, h)
+		return rt
 	}
 	read("/v1/generators", s.listGenerators)
 	read("/v1/generators/{generator}/ids/{id}", s.decode)
 	read("/v1/generators/{generator}/layout", s.layout)
 	read("/v1/sequences", s.listSequences)
-	issue("/v1/generators/{generator}/ids", s.ids)
+	ids := issue("/v1/generators/{generator}/ids", s.ids)
+	for _, g := range s.all {
+		s.fixed["/v1/generators/"+g.name+"/ids"] = s.handlerOf(ids,
+			func(w http.ResponseWriter, r *request) error { return s.idsOf(g, w, r) })
+	}
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
 	s.route(s.mux, route{
 		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: mayGenerate, issues: true,
@@ -243,7 +259,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h, ok := s.procedures[r.URL.Path]; ok { // sooner than a search among patterns
+	if h, ok := s.fixed[r.URL.Path]; ok {
 		s.serve(h, w, r)
 		return
 	}

@@ -29,17 +29,33 @@ import (
 // connections is how many there are at a time.
 const connections = 32
 
-// handlers are those that are compared: ours, and one that does nothing but write as many bytes.
+// handlers are the service and a bare handler, which issues an ID and sends the same response. It
+// has no routes, limits, metrics, access log and request IDs.
 func handlers(b *testing.B) map[string]http.Handler {
 	b.Helper()
-	body := []byte(`{"ids":["404187712413696000"]}` + "\n")
+	g := generator(b, core.DefaultLayout())
 	return map[string]http.Handler{
 		"ids": serverOf(b, core.DefaultLayout()),
-		"bare": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		"bare": uncached(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			id, err := g.Next()
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(body) // who does not read it has gone
-		}),
+			body := strconv.AppendInt([]byte(`{"ids":["`), int64(id), 10)
+			_, _ = w.Write(append(body, "\"]}\n"...)) // a caller that does not read it has gone
+		})),
 	}
+}
+
+// uncached is a handler whose responses have the headers of all responses of the service.
+func uncached(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // generator returns a generator of a layout.

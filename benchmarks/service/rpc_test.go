@@ -8,23 +8,30 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/benchtest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
-// echo is a bare procedure, whose reply has the size of ours.
-type echo struct {
+// single is a procedure that issues one ID, without limits, metrics and access log.
+type single struct {
 	unalikev1connect.UnimplementedIDServiceHandler
+	g      *core.Generator
+	layout string
 }
 
 // Generate implements unalike.v1.IDService.
-func (echo) Generate(context.Context,
+func (p single) Generate(context.Context,
 	*unalikev1.GenerateRequest,
 ) (*unalikev1.GenerateResponse, error) {
+	id, err := p.g.Next()
+	if err != nil {
+		return nil, err
+	}
 	return &unalikev1.GenerateResponse{
-		NamespaceNonce: nonce, Layout: wide.String(),
-		Runs: []*unalikev1.Run{{First: 1 << 60, Count: 1}},
+		NamespaceNonce: nonce, Layout: p.layout,
+		Runs: []*unalikev1.Run{{First: uint64(id), Count: 1}},
 	}, nil
 }
 
@@ -44,7 +51,8 @@ func generate(b *testing.B, count uint32) string {
 // for one ID and for 4096.
 func BenchmarkRPC(b *testing.B) {
 	ours := serverOf(b, wide)
-	_, plain := unalikev1connect.NewIDServiceHandler(echo{})
+	_, h := unalikev1connect.NewIDServiceHandler(single{g: generator(b, wide), layout: wide.String()})
+	plain := uncached(h)
 	for _, tt := range []struct {
 		name    string
 		h       http.Handler

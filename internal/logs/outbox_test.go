@@ -56,3 +56,76 @@ func TestBlockedHandler(t *testing.T) {
 		}
 	})
 }
+
+// counting is a handler that counts records, each of which takes a while.
+type counting struct {
+	slog.Handler
+	each  time.Duration
+	calls int
+}
+
+func (*counting) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c *counting) Handle(context.Context, slog.Record) error {
+	time.Sleep(c.each)
+	c.calls++
+	return nil
+}
+
+// post posts records to the handler of a logger.
+func post(t *testing.T, l *slog.Logger, n int) {
+	t.Helper()
+	for range n {
+		logs.Post(t.Context(), l.Handler(), slog.NewRecord(time.Now(), slog.LevelInfo, "said", 0))
+	}
+}
+
+func TestPost_DoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &counting{each: time.Millisecond}
+		l := logs.Or(slog.New(h))
+		began := time.Now()
+		post(t, l, 10)
+		if took := time.Since(began); took != 0 || h.calls != 0 {
+			t.Errorf("posting took %v, with %d records written", took, h.calls)
+		}
+		time.Sleep(time.Second)
+		if h.calls != 10 {
+			t.Errorf("%d of 10 records are written a second later", h.calls)
+		}
+		began = time.Now()
+		post(t, l, 10)
+		logs.Flush(l)
+		if took := time.Since(began); took != 10*h.each || h.calls != 20 {
+			t.Errorf("Flush took %v; %d of 20 records are written", took, h.calls)
+		}
+	})
+}
+
+func TestPost_SlowHandlerGetsAllRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &counting{each: time.Millisecond}
+		l := logs.Or(slog.New(h))
+		post(t, l, 10_000)
+		logs.Flush(l)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if h.calls != 10_000 {
+			t.Errorf("%d of 10000 records are written", h.calls)
+		}
+	})
+}
+
+func TestPost_BlockedHandlerDelaysOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &blocking{free: make(chan struct{})}
+		l := logs.Or(slog.New(b))
+		began := time.Now()
+		post(t, l, 1000)
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("1000 records took %v of waiting for a handler that blocks", took)
+		}
+		close(b.free)
+		synctest.Wait()
+	})
+}

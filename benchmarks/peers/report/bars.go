@@ -141,7 +141,7 @@ var bars = []bar{
 	},
 	{
 		byDefault, "service, requests for one ID, 32 connections, rate",
-		"a bare handler that writes as many bytes", "req/s",
+		"a bare handler that sends the same", "req/s",
 		"Requests/handler=ids", "Requests/handler=bare", atLeast(0.80),
 	},
 	{
@@ -151,7 +151,7 @@ var bars = []bar{
 	},
 	{
 		wide, "service, Generate of one ID over Connect, 32 connections, rate",
-		"a bare procedure of the same size", "req/s",
+		"a bare procedure that sends the same", "req/s",
 		"RPC/handler=ids/callers=32/count=1", "RPC/handler=bare/callers=32/count=1", atLeast(0.90),
 	},
 	{
