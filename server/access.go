@@ -27,18 +27,6 @@ type Meter interface {
 	Store(check func() error)
 }
 
-// AccessLog says which requests are logged.
-type AccessLog string
-
-// What can be logged of requests.
-const (
-	AccessOff    AccessLog = "off"
-	AccessErrors AccessLog = "errors" // those answered with a status of 400 and above
-	AccessAll    AccessLog = "all"
-)
-
-func (a AccessLog) known() bool { return a == AccessOff || a == AccessErrors || a == AccessAll }
-
 const (
 	requestID    = "X-Request-Id"
 	maxRequestID = 128

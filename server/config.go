@@ -31,6 +31,13 @@ const (
 	// DefaultMaxWatches is how many streams a connection may have.
 	DefaultMaxWatches = 10
 
+	// AccessOff is the value of Config.AccessLog with which no request is logged.
+	AccessOff = "off"
+	// AccessErrors logs the requests that are answered with a status of 400 and above.
+	AccessErrors = "errors"
+	// AccessAll logs every request.
+	AccessAll = "all"
+
 	// MostCount bounds Config.MaxCount: the IDs of a reply are in memory before the first is sent.
 	MostCount = 100_000
 	// maxBody is how many bytes the body of a request may have.
@@ -98,9 +105,10 @@ type Config struct {
 	AdminApart bool
 	// Meter counts requests. Nil: nobody does.
 	Meter Meter
-	// AccessLog says which requests are logged. Empty: none. A line is written up to 5 ms after the
-	// response, and [Server.Drain] writes those that wait.
-	AccessLog AccessLog
+	// AccessLog says which requests are logged: [AccessOff], [AccessErrors] or [AccessAll]. Empty:
+	// none. A line is written up to 5 ms after the response, and [Server.Drain] writes those that
+	// wait.
+	AccessLog string
 	// Logger gets what goes wrong. It never gets a token. Nil means that warnings go to
 	// slog.Default().
 	Logger *slog.Logger
@@ -128,7 +136,7 @@ func (c Config) resolve() (Config, error) {
 	case c.MaxWatches < 1:
 		return c, invalid("MaxWatches is %d; it is a positive number, 0 means %d", c.MaxWatches,
 			DefaultMaxWatches)
-	case !c.AccessLog.known():
+	case c.AccessLog != AccessOff && c.AccessLog != AccessErrors && c.AccessLog != AccessAll:
 		return c, invalid("AccessLog is %.40q; %s, %s and %s are known", c.AccessLog, AccessOff,
 			AccessErrors, AccessAll)
 	case c.MaxWait < 0 || c.MaxWait > time.Hour:

@@ -274,7 +274,7 @@ func TestMeter(t *testing.T) {
 // TestAccessLog: what is wanted is logged, with the ID that the request came with or one that is
 // made, and without a token.
 func TestAccessLog(t *testing.T) {
-	for mode, want := range map[server.AccessLog]int{
+	for mode, want := range map[string]int{
 		"": 0, server.AccessOff: 0,
 		server.AccessErrors: 1, server.AccessAll: 2,
 	} {

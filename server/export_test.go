@@ -47,12 +47,13 @@ func (s *Server) ReplyBytes() int64 { return s.replyBytes.Load() }
 func (s *Server) ReloadTokens() (bool, error) { return s.tokens.reload() }
 
 // Counting counts how often the server asks whether a generator is ready, and how it is.
-func (s *Server) Counting(name string, check, look func()) {
+func (s *Server) Counting(name string, check, look func()) error {
 	g, err := s.named(name)
 	if err != nil {
-		panic(err)
+		return err
 	}
 	g.source = counting{g.source, check, look}
+	return nil
 }
 
 type counting struct {

@@ -198,6 +198,9 @@ func serveCounted(t *testing.T) (*rig, *counting) {
 	t.Helper()
 	c := new(counting)
 	r := serve(t, nil)
-	r.Counting("orders", func() { c.checks.Add(1) }, func() { c.looks.Add(1) })
+	err := r.Counting("orders", func() { c.checks.Add(1) }, func() { c.looks.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	return r, c
 }

@@ -22,8 +22,10 @@ type listed struct{ *namespace }
 
 func (listed) List(context.Context) ([]coord.Slot, error) {
 	return []coord.Slot{
-		{WorkerID: 0, State: coord.SlotHeld}, {WorkerID: 5, State: coord.SlotHeld},
-		{WorkerID: 7, State: coord.SlotRetired}, {WorkerID: 9, State: coord.SlotFree},
+		{WorkerID: 0, State: coord.SlotHeld},
+		{WorkerID: 5, State: coord.SlotHeld},
+		{WorkerID: 7, State: coord.SlotRetired},
+		{WorkerID: 9, State: coord.SlotFree},
 	}, nil
 }
 

@@ -40,7 +40,7 @@ type serveSettings struct {
 	TLS                        tlsFiles
 	Hosts                      []string
 	Ready                      string
-	AccessLog                  server.AccessLog
+	AccessLog                  string
 	MaxCount, MaxWatches       int
 	MaxConnections, MaxStreams int
 	MaxReplyBytes              int64

@@ -33,7 +33,11 @@ var serveKeys = []serveKey{
 		return &s.Generators
 	}},
 	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
-	{name: "formats"}, {name: "max_step"}, {name: "hold"}, {name: "year_start"}, {name: "zone"},
+	{name: "formats"},
+	{name: "max_step"},
+	{name: "hold"},
+	{name: "year_start"},
+	{name: "zone"},
 	{
 		"tokens", "a list: [{file: PATH, may: [generate]}]",
 		[]string{"file", "may", "ids_per_second"},

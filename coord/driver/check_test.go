@@ -30,19 +30,23 @@ func TestCheck(t *testing.T) {
 		{"nothing://h", coord.LeaseConfig{}, `unknown scheme "nothing"; known are file, `},
 		{"file:" + path + "?wrong=1", coord.LeaseConfig{}, `unknown option "wrong"`},
 		{
-			"file:" + path + "?ttl=1s", coord.LeaseConfig{},
+			"file:" + path + "?ttl=1s",
+			coord.LeaseConfig{},
 			"TTL is 1s; this coordinator needs at least 3s",
 		},
 		{
-			"file:" + path, coord.LeaseConfig{TTL: time.Second},
+			"file:" + path,
+			coord.LeaseConfig{TTL: time.Second},
 			"TTL is 1s; this coordinator needs at least 3s",
 		},
 		{
-			"file:" + path + "?ttl=5s", coord.LeaseConfig{TTL: 4 * time.Second},
+			"file:" + path + "?ttl=5s",
+			coord.LeaseConfig{TTL: 4 * time.Second},
 			"TTL is 4s in the configuration and 5s in the coordinator's URL or options",
 		},
 		{
-			"file:" + path, coord.LeaseConfig{Horizon: time.Minute},
+			"file:" + path,
+			coord.LeaseConfig{Horizon: time.Minute},
 			"Horizon is 1m0s; at most 3s is allowed here",
 		},
 		{"file:" + path, coord.LeaseConfig{Identity: "a\nb"}, "unprintable character U+000A"},
