@@ -4,16 +4,20 @@
 //	import _ "github.com/unalike-id/unalike/coord/static" // or etcd, redis, postgres, ...
 //
 //	const url = "static://?worker=7&state=/var/lib/app/unalike.state"
+//	ids, err := unalike.Open(ctx, url, unalike.Config{})
+//
+// A program with several generators, or for operators, opens the coordinator itself:
+//
 //	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 //	if err != nil {
 //		return err
 //	}
 //	defer c.Close() // after the generators
-//	g, err := core.New(ctx, c, core.Config{})
+//	ids, err := core.New(ctx, c, core.Config{})
 //
 // Open makes a coordinator from a URL whose driver has been imported, as database/sql does; the
 // constructors of the driver packages take a client of yours. A coordinator can serve any number
-// of generators; closing it is up to whoever made it.
+// of generators. Whoever opened it closes it.
 //
 // # Windows
 //

@@ -2,16 +2,20 @@
 // coordinator: what etcd has committed survives the loss of a minority of its
 // members, and every decision is one transaction.
 //
-// With a client of your own, which stays yours:
+//	import _ "github.com/unalike-id/unalike/coord/etcd"
+//
+//	ids, err := unalike.Open(ctx, "etcd://host1:2379,host2:2379/orders", unalike.Config{})
+//
+// The URL is one of these:
+//
+//	etcd://host1:2379,host2:2379/orders
+//	etcds://user:password@host1:2379/orders?ca=/etc/ca.pem&cert=/etc/me.pem&key=/etc/me.key
+//
+// Or with a client of your own, which stays yours:
 //
 //	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints})
 //	c, err := etcd.New(client, "orders", etcd.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
-//
-// Or as a URL for coord.Open, with this package imported for its side effect:
-//
-//	etcd://host1:2379,host2:2379/orders
-//	etcds://user:password@host1:2379/orders?ca=/etc/ca.pem&cert=/etc/me.pem&key=/etc/me.key
 //
 // # The URL
 //

@@ -1,10 +1,12 @@
 // Package file is the coordinator for programs of one machine: a file, and no server.
 //
-//	c, err := file.New("/var/lib/app/ids", file.Options{})
+//	ids, err := unalike.Open(ctx, "file:///var/lib/app/ids", unalike.Config{})
 //
-// or, as a URL for coord.Open, with this package imported for its side effect:
+// Package unalike imports this one. The URL is one of these, the second one for a file in the
+// working directory:
 //
 //	file:///var/lib/app/ids?namespace=orders
+//	file:orders.ids
 //
 // # What it does
 //

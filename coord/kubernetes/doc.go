@@ -3,12 +3,7 @@
 //
 //	import _ "github.com/unalike-id/unalike/coord/kubernetes"
 //
-//	c, err := coord.Open(ctx, "kubernetes://?namespace=orders", coord.OpenOptions{})
-//	if err != nil {
-//		return err
-//	}
-//	defer c.Close() // after the generator
-//	g, err := core.New(ctx, c, core.Config{})
+//	ids, err := unalike.Open(ctx, "kubernetes://?namespace=orders", unalike.Config{})
 //
 // The URL is one of these:
 //

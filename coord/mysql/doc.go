@@ -4,12 +4,7 @@
 //	import _ "github.com/unalike-id/unalike/coord/mysql"
 //
 //	const url = "mysql://user:password@host/database?namespace=orders"
-//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
-//	if err != nil {
-//		return err
-//	}
-//	defer c.Close() // after the generator
-//	g, err := core.New(ctx, c, core.Config{})
+//	ids, err := unalike.Open(ctx, url, unalike.Config{})
 //
 // What is stored, and how, is said in internal/sqlstore, which this driver shares with package
 // postgres. The URL is one of these:

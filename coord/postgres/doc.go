@@ -4,12 +4,7 @@
 //	import _ "github.com/unalike-id/unalike/coord/postgres"
 //
 //	const url = "postgres://user:password@host/database?namespace=orders"
-//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
-//	if err != nil {
-//		return err
-//	}
-//	defer c.Close() // after the generator
-//	g, err := core.New(ctx, c, core.Config{})
+//	ids, err := unalike.Open(ctx, url, unalike.Config{})
 //
 // What is stored, and how, is said in internal/sqlstore, which this driver shares with package
 // mysql. The URL is one of these:

@@ -2,17 +2,21 @@
 // after, or a Cluster. It is the fastest coordinator, and the one that promises least: see
 // "What Redis cannot promise" below.
 //
-// With a client of your own, which stays yours:
+//	import _ "github.com/unalike-id/unalike/coord/redis"
 //
-//	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
-//	c, err := redis.New(client, "orders", redis.Options{})
-//	g, err := core.New(ctx, c, core.Config{})
+//	ids, err := unalike.Open(ctx, "redis://host:6379/0?namespace=orders", unalike.Config{})
 //
-// Or as a URL for coord.Open, with this package imported for its side effect:
+// The URL is one of these:
 //
 //	redis://user:password@host:6379/0?namespace=orders
 //	redis-sentinel://host1,host2,host3/mymaster/0?namespace=orders
 //	redis-cluster://host1,host2,host3?namespace=orders
+//
+// Or with a client of your own, which stays yours:
+//
+//	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
+//	c, err := redis.New(client, "orders", redis.Options{})
+//	g, err := core.New(ctx, c, core.Config{})
 //
 // Declare a namespace new before its first use, with the tool (unalike init --coordinator URL) or
 // with Init. Otherwise the first holder waits for half a minute: to Redis, a namespace that never

@@ -1,10 +1,9 @@
 // Package static is the coordinator for worker IDs that are configured: no server, one state file.
 //
-//	c, err := static.New(7, static.Options{State: "/var/lib/app/unalike.state"})
+//	import _ "github.com/unalike-id/unalike/coord/static"
 //
-// or, as a URL for coord.Open, with this package imported for its side effect:
-//
-//	static://?worker=7&state=/var/lib/app/unalike.state
+//	const url = "static://?worker=7&state=/var/lib/app/unalike.state"
+//	ids, err := unalike.Open(ctx, url, unalike.Config{})
 //
 // # What it does
 //

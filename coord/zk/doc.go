@@ -1,9 +1,11 @@
 // Package zk leases worker IDs in a ZooKeeper ensemble.
 //
-//	c, err := zk.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, "orders", zk.Options{})
-//	g, err := core.New(ctx, c, core.Config{})
+//	import _ "github.com/unalike-id/unalike/coord/zk"
 //
-// Or as a URL for coord.Open, with this package imported for its side effect:
+//	const url = "zk://host1:2181,host2:2181,host3:2181?namespace=orders"
+//	ids, err := unalike.Open(ctx, url, unalike.Config{})
+//
+// The URL is one of these:
 //
 //	zk://host1:2181,host2:2181,host3:2181?namespace=orders
 //	zk://user:password@host1,host2/apps?namespace=orders&ttl=10s
