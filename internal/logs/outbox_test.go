@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,14 +62,14 @@ func TestBlockedHandler(t *testing.T) {
 type counting struct {
 	slog.Handler
 	each  time.Duration
-	calls int
+	calls atomic.Int64
 }
 
 func (*counting) Enabled(context.Context, slog.Level) bool { return true }
 
 func (c *counting) Handle(context.Context, slog.Record) error {
 	time.Sleep(c.each)
-	c.calls++
+	c.calls.Add(1)
 	return nil
 }
 
@@ -86,18 +87,18 @@ func TestPost_DoesNotWait(t *testing.T) {
 		l := logs.Or(slog.New(h))
 		began := time.Now()
 		post(t, l, 10)
-		if took := time.Since(began); took != 0 || h.calls != 0 {
-			t.Errorf("posting took %v, with %d records written", took, h.calls)
+		if took := time.Since(began); took != 0 || h.calls.Load() != 0 {
+			t.Errorf("posting took %v, with %d records written", took, h.calls.Load())
 		}
 		time.Sleep(time.Second)
-		if h.calls != 10 {
-			t.Errorf("%d of 10 records are written a second later", h.calls)
+		if h.calls.Load() != 10 {
+			t.Errorf("%d of 10 records are written a second later", h.calls.Load())
 		}
 		began = time.Now()
 		post(t, l, 10)
 		logs.Flush(l)
-		if took := time.Since(began); took != 10*h.each || h.calls != 20 {
-			t.Errorf("Flush took %v; %d of 20 records are written", took, h.calls)
+		if took := time.Since(began); took != 10*h.each || h.calls.Load() != 20 {
+			t.Errorf("Flush took %v; %d of 20 records are written", took, h.calls.Load())
 		}
 	})
 }
@@ -110,8 +111,8 @@ func TestPost_SlowHandlerGetsAllRecords(t *testing.T) {
 		logs.Flush(l)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if h.calls != 10_000 {
-			t.Errorf("%d of 10000 records are written", h.calls)
+		if h.calls.Load() != 10_000 {
+			t.Errorf("%d of 10000 records are written", h.calls.Load())
 		}
 	})
 }
