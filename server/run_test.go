@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,13 @@ func (b *board) WorkerIDs(_ string, byState map[string]int) {
 	b.counts = byState
 }
 
+// now returns the numbers of worker IDs.
+func (b *board) now() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.counts
+}
+
 // TestServer_Run: Run opens the tags, again a second after an error, and closes them at the end. It
 // reads nonces and holders once a minute, and tokens every 2 s.
 func TestServer_Run(t *testing.T) {
@@ -51,13 +59,13 @@ func TestServer_Run(t *testing.T) {
 		g := generatorOn(t, listed{n}, core.DefaultLayout())
 		set := numbers(t, segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 10}),
 			segment.Config{})
-		opened := 0
+		var opened atomic.Int32
 		b := new(board)
 		s, err := server.New(server.Config{
 			Generators: map[string]*core.Generator{"orders": g}, Meter: b,
 			Tokens: []server.TokenFile{{Path: token, Operate: true}},
 			Numbers: func(context.Context) (server.Numbers, error) {
-				if opened++; opened < 3 {
+				if opened.Add(1) < 3 {
 					return nil, errors.New("down")
 				}
 				return set, nil
@@ -70,21 +78,21 @@ func TestServer_Run(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { s.Run(ctx); close(ended) }()
 		synctest.Wait()
-		if s.Ready() == nil || opened != 1 || n.asked.Load() != 1 {
+		if s.Ready() == nil || opened.Load() != 1 || n.asked.Load() != 1 {
 			t.Errorf("at first: %v, the store was opened %d times, the nonce read %d times", s.Ready(),
-				opened, n.asked.Load())
+				opened.Load(), n.asked.Load())
 		}
 		want := map[string]int{"held": 2, "retired": 1, "opens_later": 0, "free": 1021}
-		if !maps.Equal(b.counts, want) {
-			t.Errorf("worker IDs: %v, want %v", b.counts, want)
+		if !maps.Equal(b.now(), want) {
+			t.Errorf("worker IDs: %v, want %v", b.now(), want)
 		}
 		if err := os.WriteFile(token, []byte(operates), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(90 * time.Second)
-		if s.Ready() != nil || opened != 3 || n.asked.Load() != 2 {
+		if s.Ready() != nil || opened.Load() != 3 || n.asked.Load() != 2 {
 			t.Errorf("later: %v, the store was opened %d times, the nonce read %d times", s.Ready(),
-				opened, n.asked.Load())
+				opened.Load(), n.asked.Load())
 		}
 		if changed, err := s.ReloadTokens(); changed || err != nil {
 			t.Errorf("the token was not read again: %v, %v", changed, err)
