@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -54,7 +55,9 @@ func TestHiccup(t *testing.T) {
 		t.Fatalf("Renew, answered after its time: %v", h)
 	}
 	network.Delay(0)
-	eventually(t, "the late answer comes", func() bool { return redis.IdleConnections(c) == 1 })
+	proctest.Eventually(t, time.Minute, "the answer of the call that was given up comes", func() bool {
+		return redis.IdleConnections(c) == 1
+	})
 	h, err := c.Renew(within(t), g, g.NotAfter)
 	if err != nil || h.NotAfter != g.NotAfter+10 {
 		t.Errorf("Renew after it: %v, %v; want the end at %d, which was stored", h, err, g.NotAfter+10)
