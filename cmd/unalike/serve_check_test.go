@@ -39,6 +39,8 @@ func TestServeCheck(t *testing.T) {
 			right,
 		},
 		{"coordinator: 'redis://127.0.0.1:1?namespace=x&wrong=1'", `unknown option "wrong"`},
+		{"coordinator: 'kubernetes://?namespace=x'", right}, // on any machine
+		{"coordinator: 'kubernetes://?namespace=x&ttl=1s'", "TTL is 1s; this coordinator needs at least"},
 		{"store: 'embed://" + data + "?wrong=1'", `unknown option "wrong"`},
 		{"store: 'embed://" + data + "'\ncoordinator: 'embed://" + data + "'", right},
 	} {

@@ -51,7 +51,7 @@ func OpenPod(folder, server string) (coord.AdminCoordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openURL(u, folder, func(name string) string {
+	return openURL(context.Background(), u, folder, func(name string) string {
 		return map[string]string{
 			"KUBERNETES_SERVICE_HOST": at.Hostname(),
 			"KUBERNETES_SERVICE_PORT": at.Port(),

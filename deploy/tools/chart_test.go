@@ -32,7 +32,7 @@ var valueSets = map[string]string{
 	"generators": `config: {generators: {orders: {coordinator: "etcd://e1:2379,e2:2379/orders", ` +
 		`stripes: 2}, users: {coordinator: "etcd://e1:2379/users"}}, max_count: 100000, ready: any}`,
 	"no rights": `{rbac: false, replicas: 5, drain: 20s, config: {coordinator: ` +
-		`"postgres://ids:${PASSWORD}@db/ids"}, envSecret: ids-database, image: {digest: ` +
+		`"postgres://ids:${PASSWORD}@db/ids?namespace=ids"}, envSecret: ids-database, image: {digest: ` +
 		`"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`,
 	"secrets": `{secret: ids-files, config: {tls: {cert: /etc/unalike/secret/tls.crt, key: ` +
 		`/etc/unalike/secret/tls.key}, tokens: [{file: /etc/unalike/secret/token, may: [generate], ` +
