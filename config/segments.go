@@ -91,7 +91,8 @@ func (s *Segments) Health() (all []segment.Health) {
 	for _, x := range s.texts {
 		if h, ok := x.groups.Health(); ok {
 			if most := x.format.Most(); h.Most == 0 && most < math.MaxInt64 || most < h.Most {
-				h.Most, h.Unused = most, x.groups.Room(x.format.Most())
+				h.Most = most
+				h.Unused = x.groups.Room(most)
 			}
 			written[h.Tag] = h
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/keeper"
 )
 
@@ -44,17 +45,8 @@ var (
 		"epoch or more time bits, in a new namespace")
 	// ErrInvalidConfig says that a Config or a Layout is wrong. The message names the
 	// field, its value and what is allowed. It wraps [coord.ErrInvalid].
-	ErrInvalidConfig error = invalidConfig{}
+	ErrInvalidConfig = drivers.Sentinel("core: invalid configuration", coord.ErrInvalid)
 )
-
-// invalidConfig is [ErrInvalidConfig].
-type invalidConfig struct{}
-
-// Error implements the interface error.
-func (invalidConfig) Error() string { return "core: invalid configuration" }
-
-// Unwrap returns [coord.ErrInvalid].
-func (invalidConfig) Unwrap() error { return coord.ErrInvalid }
 
 // errNoContext is returned for a nil context.
 var errNoContext = fmt.Errorf("%w: ctx is nil; pass context.Background()", ErrInvalidConfig)

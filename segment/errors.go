@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Errors of this package and of its stores, which wrap them together with the client's own
@@ -39,17 +40,8 @@ var (
 	ErrClosed = errors.New("segment: closed")
 	// ErrInvalidConfig says that a configuration, a URL, a tag or an argument is wrong and that
 	// trying again cannot help. It wraps [coord.ErrInvalid].
-	ErrInvalidConfig error = invalidConfig{}
+	ErrInvalidConfig = drivers.Sentinel("segment: invalid", coord.ErrInvalid)
 )
-
-// invalidConfig is [ErrInvalidConfig].
-type invalidConfig struct{}
-
-// Error implements the interface error.
-func (invalidConfig) Error() string { return "segment: invalid" }
-
-// Unwrap returns [coord.ErrInvalid].
-func (invalidConfig) Unwrap() error { return coord.ErrInvalid }
 
 // WentBackError is an [ErrWentBack] with both numbers.
 type WentBackError struct {

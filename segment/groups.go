@@ -99,7 +99,7 @@ type Groups struct {
 	closing sync.Once
 	closed  error // what Close returned
 
-	mu      sync.Mutex     // guards that life ends, for begin
+	mu      sync.Mutex     // held while life ends, so that no call begins after Close
 	running sync.WaitGroup // everything that uses the store beside the present group
 }
 

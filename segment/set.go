@@ -195,7 +195,7 @@ func (s *Set) Health() []Health {
 func (s *Set) Check() error {
 	all := *s.all.Load()
 	var away, refusal error
-	failing := 0
+	refused := 0
 	for _, q := range all {
 		left, failure := q.supply()
 		if left {
@@ -205,7 +205,7 @@ func (s *Set) Check() error {
 			away = failure
 		} else if failure != nil {
 			refusal = failure
-			failing++
+			refused++
 		}
 	}
 	s.mu.Lock()
@@ -215,7 +215,7 @@ func (s *Set) Check() error {
 		return ErrClosed
 	case away != nil:
 		return away
-	case refusal != nil && failing == len(all): //mutant:segment-all-refused
+	case refusal != nil && refused == len(all): //mutant:segment-all-refused
 		return refusal
 	}
 	return s.unread

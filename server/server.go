@@ -168,10 +168,10 @@ func (s *Server) routes() {
 	read := func(pattern string, h handler) {
 		s.route(s.mux, route{pattern: pattern, methods: reads, right: mayGenerate, takes: none}, h)
 	}
-	issue := func(pattern string, h handler) route {
+	issue := func(pattern string, h handler, more ...string) route {
 		rt := route{
 			pattern: pattern, methods: issues, right: mayGenerate, issues: true,
-			takes: []string{"count", "wait"},
+			takes: append([]string{"count", "wait"}, more...),
 		}
 		s.route(s.mux, rt, h)
 		return rt
@@ -186,10 +186,7 @@ func (s *Server) routes() {
 			func(w http.ResponseWriter, r *request) error { return s.idsOf(g, w, r) })
 	}
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
-	s.route(s.mux, route{
-		pattern: "/v1/sequences/{tag}/texts", methods: issues, right: mayGenerate, issues: true,
-		takes: []string{"count", "wait", "on"},
-	}, s.texts)
+	issue("/v1/sequences/{tag}/texts", s.texts, "on")
 	if s.cfg.Leaf.Enabled {
 		s.leafRoutes()
 	}

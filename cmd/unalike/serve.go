@@ -23,6 +23,7 @@ import (
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
@@ -337,7 +338,7 @@ func (s *service) tellReady(ctx context.Context) {
 			s.log.Info("not ready", "why", err)
 		}
 		was = err == nil
-		if !pauseFor(ctx, readyEvery) {
+		if !lifetime.Sleep(ctx, readyEvery) {
 			return
 		}
 	}
@@ -360,18 +361,6 @@ func (s *service) openNumbers(ctx context.Context) (server.Numbers, error) {
 		return nil, errors.Join(err, all.Close(bounded))
 	}
 	return all, nil
-}
-
-// pauseFor waits and reports whether ctx has not ended.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // close gives all worker IDs back.

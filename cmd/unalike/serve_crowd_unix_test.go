@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -154,7 +155,7 @@ func (g *goodCaller) run(ctx context.Context, span time.Duration) {
 	defer g.client.CloseIdleConnections()
 	end := time.Now().Add(span)
 	// A machine that is too slow for enough requests takes longer.
-	for (time.Now().Before(end) || g.asked < enough) && pauseFor(ctx, 20*time.Millisecond) {
+	for (time.Now().Before(end) || g.asked < enough) && lifetime.Sleep(ctx, 20*time.Millisecond) {
 		g.asked++
 		if err := g.ask(ctx); err != nil {
 			g.failed, g.err = g.failed+1, err
@@ -224,7 +225,7 @@ func TestAttacker(t *testing.T) {
 					attacks[settings[0]](conn)
 					_ = conn.Close()
 				}
-				pauseFor(t.Context(), 50*time.Millisecond)
+				lifetime.Sleep(t.Context(), 50*time.Millisecond)
 			}
 		}()
 	}
@@ -258,7 +259,7 @@ var attacks = map[string]func(net.Conn){
 	"h2 slow body": func(conn net.Conn) {
 		h := newAttacker(conn, 1<<16)
 		for h.post("/grpc.health.v1.Health/Check", "") == nil {
-			pauseFor(context.Background(), time.Second)
+			lifetime.Sleep(context.Background(), time.Second)
 		}
 	},
 	"h2 memory": func(conn net.Conn) {
@@ -304,7 +305,7 @@ func repeats(first, text string, pause time.Duration) func(net.Conn) {
 		_, err := io.WriteString(conn, first)
 		for err == nil {
 			_, err = io.WriteString(conn, text)
-			pauseFor(context.Background(), pause)
+			lifetime.Sleep(context.Background(), pause)
 		}
 	}
 }

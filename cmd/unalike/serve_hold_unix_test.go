@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
@@ -44,7 +45,7 @@ func TestServeDescriptors(t *testing.T) {
 				t.Fatalf("%s: %d %s", path, status, body)
 			}
 		}
-		pauseFor(t.Context(), 200*time.Millisecond)
+		lifetime.Sleep(t.Context(), 200*time.Millisecond)
 	}
 	s.logged("the limit on open files allows fewer connections", "level=")
 	s.logged("reason=connections", "level=")
@@ -127,7 +128,7 @@ func TestServeAge(t *testing.T) {
 		transport := &http.Transport{DialContext: counted, Protocols: new(http.Protocols)}
 		transport.Protocols.SetHTTP1(!http2)
 		transport.Protocols.SetUnencryptedHTTP2(http2)
-		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); pauseFor(t.Context(),
+		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); lifetime.Sleep(t.Context(),
 			10*time.Millisecond) {
 			if _, err := drawOnce(t.Context(), transport, s.url); err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/safetytest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -380,7 +381,7 @@ func TestServeDrainKept(t *testing.T) {
 				if told || err != nil {
 					return
 				}
-				pauseFor(t.Context(), 20*time.Millisecond)
+				lifetime.Sleep(t.Context(), 20*time.Millisecond)
 			}
 		})
 	}

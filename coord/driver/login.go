@@ -8,12 +8,6 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// Options of a URL that name files, or hold what userinfo cannot.
-const (
-	userFile     = "user_file"
-	passwordFile = "password_file"
-)
-
 // maxSecret is how many bytes a user or a password in a file may have.
 const maxSecret = 4096
 
@@ -42,16 +36,17 @@ func (u *URL) LoginWith(prefix string) (func() (user, password string, err error
 
 func (u *URL) login(prefix, user, password string, given bool,
 ) (func() (user, password string, err error), error) {
-	name, err := u.secretOf(prefix+userFile, "user", user, user != "")
+	name, err := u.secretOf(prefix+drivers.UserFile, "user", user, user != "")
 	if err != nil {
 		return nil, err
 	}
-	word, err := u.secretOf(prefix+passwordFile, "password", password, given)
+	word, err := u.secretOf(prefix+drivers.PasswordFile, "password", password, given)
 	if err != nil {
 		return nil, err
 	}
 	if name.file != "" && word.file == "" {
-		return nil, fmt.Errorf("option %s needs option %s", prefix+userFile, prefix+passwordFile)
+		return nil, fmt.Errorf("option %s needs option %s", prefix+drivers.UserFile,
+			prefix+drivers.PasswordFile)
 	}
 	login := func() (user, password string, err error) {
 		if user, err = name.read(); err != nil {
@@ -67,10 +62,10 @@ func (u *URL) login(prefix, user, password string, given bool,
 // HasPassword reports whether the URL has a password, or names a file with one.
 func (u *URL) HasPassword() bool {
 	if u.User == nil {
-		return u.Has(passwordFile)
+		return u.Has(drivers.PasswordFile)
 	}
 	text, _ := u.User.Password()
-	return text != "" || u.Has(passwordFile)
+	return text != "" || u.Has(drivers.PasswordFile)
 }
 
 // LoginBoth is Login where a user and a password belong together: there are both, or neither. The
@@ -80,7 +75,7 @@ func (u *URL) LoginBoth() (func() (user, password string, err error), error) {
 	if err != nil {
 		return nil, err
 	}
-	hasUser := u.Has(userFile) || u.User != nil && u.User.Username() != ""
+	hasUser := u.Has(drivers.UserFile) || u.User != nil && u.User.Username() != ""
 	if u.User != nil && !hasUser || hasUser != u.HasPassword() {
 		return nil, errors.New("a user and a password belong together; write user:password@, " +
 			"or user@ and option password_file, or neither")

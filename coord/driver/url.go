@@ -182,8 +182,8 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 // that is misspelt.
 var shown = append([]string{
 	"accept", "ca", "cert", "count", "durable", "failover", "fresh", "in", "key", "namespace",
-	passwordFile, "prefix", "role", "sentinel_password_file", "sentinel_user", "sentinel_user_file",
-	"skew", "socket", "state", "table", userFile, "worker",
+	drivers.PasswordFile, "prefix", "role", "sentinel_password_file", "sentinel_user",
+	"sentinel_user_file", "skew", "socket", "state", "table", drivers.UserFile, "worker",
 }, leaseOptions...)
 
 // String prints the URL with its password replaced, and the values of options that no driver
@@ -199,7 +199,8 @@ func (u *URL) String() string {
 	}
 	options := maps.Clone(u.options)
 	for name := range options {
-		secret := strings.HasSuffix(name, passwordFile) || strings.HasSuffix(name, userFile)
+		secret := strings.HasSuffix(name, drivers.PasswordFile) ||
+			strings.HasSuffix(name, drivers.UserFile)
 		if !slices.Contains(shown, name) || secret && !filepath.IsAbs(u.Option(name)) {
 			options[name] = []string{"xxxxx"}
 		}

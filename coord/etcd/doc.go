@@ -72,8 +72,8 @@
 // A renewal is one transaction on the same condition, and a keep-alive of the lease
 // at the same time. If the reply to a transaction is lost, reading tells whether it
 // was done. If the lease ended while its holder lives, the renewal puts it back,
-// provided that nobody has taken the worker ID. Its method Lost watches the owner
-// key, so that this happens at once; and a holder whose worker ID is retired learns of it.
+// provided that nobody has taken the worker ID. The coordinator watches the owner key, so
+// that this happens at once, and so that a holder learns that its worker ID was retired.
 //
 // A request may take all the time that a call has left, since a slow cluster is no broken
 // one. If there is no answer after half of it, and after three quarters, and the client has

@@ -67,7 +67,7 @@ func (a *api) call(ctx context.Context, r request, out answer) (server protocol.
 	for {
 		server, err = a.attempt(ctx, r, out)
 		if code := codeOf(err); err != nil && (code == 0 || code >= http.StatusInternalServerError) {
-			_ = a.Close() // another connection may lead to another server
+			a.dropIdle() // another connection may lead to another server
 		}
 		if codeOf(err) != http.StatusTooManyRequests || !wait(ctx) {
 			return server, err
@@ -75,12 +75,16 @@ func (a *api) call(ctx context.Context, r request, out answer) (server protocol.
 	}
 }
 
-// Close implements [io.Closer] for the coordinator. It ends the connections that nobody uses, and
-// leaves a client that was passed to [New] as it is.
-func (a *api) Close() error {
+// dropIdle ends the connections that nobody uses. A client that was passed to [New] keeps its own.
+func (a *api) dropIdle() {
 	if a.own {
 		a.client.CloseIdleConnections()
 	}
+}
+
+// Close implements [io.Closer] for the coordinator.
+func (a *api) Close() error {
+	a.dropIdle()
 	return nil
 }
 

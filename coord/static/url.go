@@ -22,7 +22,7 @@ func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error
 	opts.Clock, opts.Logger = u.Clock, u.Logger
 	c, err := newCoordinator(src, opts)
 	if err != nil {
-		return nil, err // not a nil *coordinator in a coordinator that is not nil
+		return nil, err // not a nil *coordinator in an interface that is not nil
 	}
 	return c, nil
 }

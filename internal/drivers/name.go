@@ -2,8 +2,6 @@ package drivers
 
 import (
 	"fmt"
-	"strconv"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -29,24 +27,4 @@ func CheckName(kind error, field, s string, empty bool) error {
 		}
 	}
 	return nil
-}
-
-// SetTwice is the error of a lease time that has two values. It wraps kind.
-func SetTwice(kind error, field string, here, there time.Duration) error {
-	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; "+
-		"set it in one place",
-		kind, field, here, there)
-}
-
-// LoginOptions are the options of a URL that name files with a user and a password.
-var LoginOptions = []string{"user_file", "password_file"}
-
-// JoinPlace makes the Place of a coord.Description from a kind of back end and what selects a
-// namespace in it. The order of the parts counts. If one is empty that must not be, leave the text
-// out.
-func JoinPlace(kind string, parts ...string) string {
-	for _, p := range parts {
-		kind += " " + strconv.Quote(p)
-	}
-	return kind
 }

@@ -24,12 +24,20 @@ func PauseBy(ctx context.Context, n int, random func(limit int64) int64) error {
 	if n <= 0 {
 		return context.Cause(ctx)
 	}
-	timer := time.NewTimer(time.Duration(random(int64(min(firstPause<<min(n, 10), longestPause)))))
+	if Sleep(ctx, time.Duration(random(int64(min(firstPause<<min(n, 10), longestPause))))) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// Sleep waits for d or until ctx ends. It reports whether d has passed.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false
 	}
 }

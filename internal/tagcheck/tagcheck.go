@@ -14,8 +14,8 @@ import (
 // [segment.MaxStep].
 func Step(step, least int64) error {
 	if step < least || step > segment.MaxStep {
-		return invalid("step is %d; a whole number from %d to %d is allowed", step, least,
-			int64(segment.MaxStep))
+		return fmt.Errorf("%w: step is %d; a whole number from %d to %d is allowed",
+			segment.ErrInvalidConfig, step, least, int64(segment.MaxStep))
 	}
 	return nil
 }
@@ -24,9 +24,9 @@ func Step(step, least int64) error {
 // store has it at a place, is from 0 to most.
 func Next(tag, where string, next, most int64) error {
 	if next < 0 || next > most {
-		return damaged("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; "+
-			"raise the tag above every number in use with Advance, or with 'unalike segments advance'",
-			tag, where, next, most)
+		return fmt.Errorf("%w: tag %q: its next number, %s, is %d; a whole number from 0 to %d is "+
+			"allowed; raise the tag above every number in use with Advance, or with 'unalike segments "+
+			"advance'", segment.ErrDamaged, tag, where, next, most)
 	}
 	return nil
 }
@@ -35,8 +35,8 @@ func Next(tag, where string, next, most int64) error {
 // has it at a place, is from 1 to [segment.MaxStep].
 func Stored(tag, where string, step int64) error {
 	if step < 1 || step > segment.MaxStep {
-		return damaged("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step,
-			int64(segment.MaxStep))
+		return fmt.Errorf("%w: tag %q: its step, %s, is %d; set one from 1 to %d", segment.ErrDamaged,
+			tag, where, step, int64(segment.MaxStep))
 	}
 	return nil
 }
@@ -46,7 +46,8 @@ func Stored(tag, where string, step int64) error {
 // the next one has to be stored.
 func Unused(r segment.Range) error {
 	if r.First < 0 || r.First > r.Last || r.Last == math.MaxInt64 {
-		return invalid("the range from %d to %d cannot have been handed out", r.First, r.Last)
+		return fmt.Errorf("%w: the range from %d to %d cannot have been handed out",
+			segment.ErrInvalidConfig, r.First, r.Last)
 	}
 	return nil
 }
@@ -55,7 +56,8 @@ func Unused(r segment.Range) error {
 // tag when the server has changed; 0: it adds nothing.
 func Skip(skip int64) error {
 	if skip < 0 || skip > segment.MaxStep {
-		return invalid("Skip is %d; 0 or a number up to %d is allowed", skip, int64(segment.MaxStep))
+		return fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig,
+			skip, int64(segment.MaxStep))
 	}
 	return nil
 }
@@ -74,12 +76,4 @@ func Pruned(name string, before time.Time) error {
 			before.Format(time.DateOnly))
 	}
 	return nil
-}
-
-func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", segment.ErrDamaged, fmt.Errorf(format, args...))
-}
-
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, fmt.Errorf(format, args...))
 }
