@@ -41,8 +41,8 @@ func wantGroup(tb testing.TB, g *segment.Groups, first string, want int64) {
 	}
 }
 
-// wantLaterGroup checks that a call has the later group opened. The call itself gets the next number
-// of the earlier group, or the first one of the later group if that is open by then.
+// wantLaterGroup checks that a call has the later group opened. The call itself gets the next
+// number of the earlier group, or the first one of the later group if that is open by then.
 func wantLaterGroup(t *testing.T, g *segment.Groups, earlier string, next int64, later string) {
 	t.Helper()
 	first := int64(1)
