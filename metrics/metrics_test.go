@@ -158,6 +158,7 @@ type failing struct {
 func (f failing) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 	select {
 	case err := <-f.errs:
+		time.Sleep(20 * time.Millisecond)
 		return coord.Grant{}, err
 	default:
 		return f.Coordinator.Renew(ctx, g, until)
@@ -171,8 +172,8 @@ func TestRegister_Calls(t *testing.T) {
 		reg, scrape := newRegistry(t)
 		errs := make(chan error, 10)
 		for _, err := range []error{
-			context.DeadlineExceeded, context.Canceled, coord.ErrNoWorkerID,
-			errors.New("password=secret"),
+			context.DeadlineExceeded, context.Canceled, coord.ErrNoWorkerID, coord.ErrQuarantined,
+			errors.New("password=secret"), coord.ErrLeaseLost,
 		} {
 			errs <- err
 		}
@@ -188,11 +189,16 @@ func TestRegister_Calls(t *testing.T) {
 		time.Sleep(time.Minute) // renewals
 		text := scrape()
 		for _, line := range []string{
-			`op="acquire",result="ok"} 1`, `op="renew",result="timeout"} 1`,
+			`op="acquire",result="ok"} 2`, `op="renew",result="timeout"} 1`, // and after the loss
 			`op="renew",result="canceled"} 1`, `op="renew",result="no_worker_id"} 1`,
-			`op="renew",result="error"} 1`,
+			`op="renew",result="error"} 1`, `op="renew",result="quarantined"} 1`,
+			`op="renew",result="lost"} 1`,
 		} {
 			expect(t, text, `unalike_coordinator_call_duration_seconds_count{generator="orders",`+line)
+		}
+		for _, line := range []string{`le="0.01"} 0`, `le="0.025"} 1`} {
+			expect(t, text, `unalike_coordinator_call_duration_seconds_bucket{generator="orders",`+
+				`op="renew",result="error",`+line)
 		}
 		if strings.Contains(text, "secret") {
 			t.Error("an error's text is a label")
@@ -256,6 +262,12 @@ func TestBadArguments(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	g := coretest.New(t)
 	_, noRegisterer := metrics.RegisterServer(nil)
+	if _, err := metrics.RegisterServer(reg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := metrics.RegisterServer(reg); err == nil {
+		t.Error("two servers are shown in one registry")
+	}
 	for what, err := range map[string]error{
 		"empty name":     metrics.Register(reg, "", g),
 		"long name":      metrics.Register(reg, strings.Repeat("x", 129), g),
