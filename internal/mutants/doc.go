@@ -14,5 +14,6 @@
 //
 // No source is touched: the go command builds the changed file from an overlay. A mutant is
 // noticed if its test fails, and passes on the unchanged code beside the same load. A test
-// that does not end counts only for a mutant whose effect is a hang.
+// that does not end counts only for a mutant whose effect is a hang. A mutant that was not noticed
+// is tried once more.
 package main

@@ -118,10 +118,13 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 				if ctx.Err() != nil || within > 0 && start.Sub(began) > within {
 					return
 				}
-				err := r.try(ctx, m)
+				said := fmt.Sprintf("noticed by %v", m.tests)
+				first, err := r.tryTwice(ctx, m)
 				mu.Lock()
 				tried++
-				said := fmt.Sprintf("noticed by %v", m.tests)
+				if first != nil {
+					said = fmt.Sprintf("noticed by the second attempt only; the first: %v", first)
+				}
 				if err != nil {
 					failed++
 					said = "FAILED: " + err.Error()

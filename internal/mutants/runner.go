@@ -44,6 +44,18 @@ const (
 	grace = time.Minute
 )
 
+// tryTwice tries m, and once more if the first attempt failed: on a busy machine a test may time
+// out, or miss the moment that it is for. A mutant that no test notices fails both times.
+func (r *runner) tryTwice(ctx context.Context, m *mutant) (first, err error) {
+	if first = r.try(ctx, m); first == nil || ctx.Err() != nil {
+		return nil, first
+	}
+	for _, t := range m.tests {
+		r.controls.Delete(t)
+	}
+	return first, r.try(ctx, m)
+}
+
 // try applies m and runs its tests. It returns an error that says what is wrong with the
 // mutant or a test, or nil if each of them noticed.
 //

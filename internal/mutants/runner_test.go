@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 func Abs(x int) int {
 	//mutant:half
 	if x < 0 { //mutant:sign
-		return -x
+		return -x //mutant:again
 	}
 	spare := 1 //mutant:builds
 	for i := 0; i < spare; i++ { //mutant:ends
@@ -31,15 +31,28 @@ half	x < 0 => false	p	TestAbs TestPositive	S1
 builds	spare := 1 => {}	p	TestAbs	S1
 ends	spare => spare + i + 1	p	hangs TestAbs	S1
 nothing	0 => 0*2	p	TestAbs	S1
+again	-x => x	p	TestSecondRun	S1
 `
 	repository(t, root, map[string]string{
 		"go.mod": "module m\n\ngo 1.26\n", "p/p.go": code, "internal/mutants/list.tsv": list,
 		"p/p_test.go": `package p
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestAbs(t *testing.T) {
 	if Abs(-1) != 1 || Abs(1) != 1 {
+		t.Error("no")
+	}
+}
+
+func TestSecondRun(t *testing.T) {
+	if _, err := os.Stat("ran"); err != nil {
+		t.Error(err, os.WriteFile("ran", nil, 0o600))
+	}
+	if Abs(-1) != 1 {
 		t.Error("no")
 	}
 }
@@ -61,11 +74,14 @@ func TestPositive(t *testing.T) {
 	r := runner{root: root, dir: t.TempDir()}
 	for i, want := range []string{
 		"", "TestPositive did not notice", "does not build", "",
-		"did not notice",
+		"did not notice", "",
 	} {
 		t.Run(all[i].name, func(t *testing.T) {
 			t.Parallel()
-			err := r.try(t.Context(), &all[i])
+			first, err := r.tryTwice(t.Context(), &all[i])
+			if again := all[i].name == "again"; again && first == nil {
+				t.Error("the first attempt did not fail")
+			}
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%v; want %q", err, want)
 			}
