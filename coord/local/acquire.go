@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // Acquire implements [coord.Coordinator]. A grant in the file that can be gone on with is
@@ -31,7 +33,7 @@ func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 		}
 	}
 	if req.MustOpen && c.openSoon(req.Now) { //mutant:local-stays
-		return g, fmt.Errorf("the worker ID in state file %q can be used soon: %w", c.path,
+		return g, fmt.Errorf("the worker ID in state file %q can be used soon: %w", c.file.Path(),
 			coord.ErrNoWorkerID)
 	}
 	c.acquiring[req.Token] = make(chan struct{})
@@ -39,7 +41,7 @@ func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 		close(c.acquiring[req.Token])
 		delete(c.acquiring, req.Token)
 	}()
-	if c.disk.file == nil {
+	if !c.disk.open {
 		if err := c.store(ctx, nil); err != nil {
 			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
@@ -60,7 +62,7 @@ func (c *coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.G
 	}
 	if err != nil && end > 0 && end < req.Now {
 		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is "+
-			"needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
+			"needed, %s: %w", c.file.Path(), when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
 }
@@ -200,7 +202,7 @@ func (c *coordinator) lease(ctx context.Context, req coord.Request,
 	g.NotBefore = max(g.NotBefore, min(c.lostMarks[slot{g.WorkerID, req.Fingerprint}], g.NotAfter))
 	e.Worker, e.Pair.Generation, e.Current, e.Mark = g.WorkerID, g.Generation,
 		piece{g.NotBefore, g.NotAfter}, g.NotBefore
-	e.Renewed = c.sys.now().UnixMicro()
+	e.Renewed = lifetime.Now().UnixMicro()
 	c.entries = append(c.entries, e)
 	h := c.newHeldGrant(e, req, entered)
 	h.remote = g
@@ -280,14 +282,14 @@ const growth = 1 << 10
 func (c *coordinator) makeRoom(another *entry) error {
 	for {
 		all := append(slices.Clone(c.entries), another)
-		b, err := format.Encode(&record{Grants: all})
-		if err != nil || len(b)+len(all)*growth <= recordSize {
+		b, err := json.Marshal(all)
+		if err != nil || len(b)+len(all)*growth <= statefile.MaxContent {
 			return err
 		}
 		i := slices.IndexFunc(c.entries, func(e *entry) bool { return !e.taken })
 		if i < 0 {
 			return fmt.Errorf("%w: state file %q has %d grants, and no room for one more; use a file for "+
-				"each generator", coord.ErrInvalid, c.path, len(c.entries))
+				"each generator", coord.ErrInvalid, c.file.Path(), len(c.entries))
 		}
 		c.entries = slices.Delete(c.entries, i, i+1)
 	}

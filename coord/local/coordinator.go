@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it
@@ -23,12 +24,11 @@ import (
 type coordinator struct {
 	coord.AdminCoordinator // of the back end, for operators
 	remote                 wrapped
-	path                   string // of the file, as it was given
+	file                   *statefile.File // used by one attempt of disk at a time
 	place                  string
 	window                 time.Duration
 	log                    *slog.Logger
 	life                   *lifetime.Life
-	sys                    system
 	outages                sync.Map // of each held grant, by its token, the coord.Outage
 
 	mu        sync.Mutex // guards what follows; whoever has it calls unlock
@@ -63,15 +63,17 @@ var _ interface {
 // The folder of the file must exist. New touches no file; that is left to Acquire, which
 // waits while another process has the file. Errors wrap [coord.ErrInvalid].
 func New(c coord.Coordinator, file string, opts Options) (coord.AdminCoordinator, error) {
-	l, err := build(c, file, opts)
+	l, err := build(c, file, opts, nil)
 	if err != nil {
 		return nil, err // not a nil *coordinator in an interface that is not nil
 	}
 	return l, nil
 }
 
-// build is New.
-func build(c coord.Coordinator, file string, opts Options) (*coordinator, error) {
+// build is New on a machine; nil: this one.
+func build(c coord.Coordinator, file string, opts Options,
+	machine *statefile.System,
+) (*coordinator, error) {
 	opts.Window = cmp.Or(opts.Window, DefaultWindow)
 	remote, ok := c.(wrapped)
 	switch {
@@ -86,11 +88,12 @@ func build(c coord.Coordinator, file string, opts Options) (*coordinator, error)
 			MinWindow, MaxWindow)
 	}
 	l := &coordinator{
-		AdminCoordinator: remote, remote: remote, path: file,
+		AdminCoordinator: remote, remote: remote,
+		file:   statefile.New(file, statefile.Options{Window: opts.Window, System: machine}),
 		place:  cmp.Or(coord.Describe(c).Place, opts.Place),
 		window: opts.Window,
 		//mutant:local-log
-		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file), sys: realSystem(),
+		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file),
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
 		disk: disk{tried: make(chan struct{})},
 	}
@@ -102,7 +105,7 @@ func build(c coord.Coordinator, file string, opts Options) (*coordinator, error)
 
 // survives reports whether a grant in the file is gone on with after a crash, so that it may have
 // a longer window than the driver has by itself.
-func (c *coordinator) survives() bool { return c.place != "" && c.sys.home().Boot != "" }
+func (c *coordinator) survives() bool { return c.place != "" && c.file.ServesRestart() }
 
 // Describe implements [coord.AdminCoordinator]. The rules are those of the back end, but a
 // generator has its window extended in the file as often as the file's short windows need it. The
@@ -112,7 +115,7 @@ func (c *coordinator) Describe() coord.Description {
 	d.Place = c.place
 	d.Rules.MaxRenewEvery, d.Rules.Surviving = c.window*5/12, c.survives()
 	switch {
-	case c.sys.home().Boot == "":
+	case !c.file.ServesRestart():
 		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used on this system: it "+
 			"does not tell whether the machine was started again since")
 	case c.place == "":
@@ -175,7 +178,7 @@ func (c *coordinator) Close() error {
 	if c.disk.busy { // it frees the file itself: a write must not outlive the lock
 		return fmt.Errorf("state file %q: its disk has not answered for %v: it stays locked, and no "+
 			"other process can use it, until the disk answers or this process ends",
-			c.path, lifetime.Since(c.disk.since).Round(time.Millisecond))
+			c.file.Path(), lifetime.Since(c.disk.since).Round(time.Millisecond))
 	}
 	c.free()
 	return err

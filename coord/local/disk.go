@@ -21,8 +21,8 @@ const (
 // disk is what is known of the file. It is used by one attempt at a time, which opens the file if
 // need be and stores all that is in memory by then. An attempt that hangs keeps nobody but itself.
 type disk struct {
-	file   *file // nil: not opened yet
-	busy   bool  // an attempt is under way, or pauses before it begins
+	open   bool // the file is loaded and locked
+	busy   bool // an attempt is under way, or pauses before it begins
 	begun  uint64
 	ended  uint64        // the last attempt that has ended
 	stored uint64        // the last one that has succeeded
@@ -50,8 +50,8 @@ func (c *coordinator) store(ctx context.Context, enough func() bool) error {
 				return d.err
 			}
 			return fmt.Errorf("state file %q is not written yet, its disk has not answered for %v: %w",
-				c.path, lifetime.Since(d.since).Round(time.Millisecond),
-				&fs.PathError{Op: "write", Path: c.path, Err: err})
+				c.file.Path(), lifetime.Since(d.since).Round(time.Millisecond),
+				&fs.PathError{Op: "write", Path: c.file.Path(), Err: err})
 		}
 	}
 	return d.err
@@ -95,7 +95,7 @@ func (c *coordinator) attempt() {
 	d.begun++
 	d.since = lifetime.Now()
 	var err error
-	if d.file == nil {
+	if !d.open {
 		err = c.openFile()
 	}
 	if err == nil {
@@ -118,23 +118,23 @@ func (c *coordinator) openFile() (err error) {
 	if c.life.Context().Err() != nil {
 		return coord.ErrClosed
 	}
-	var f *file
 	var grants []*entry
 	var why string
-	c.unlocked(func() { f, grants, why, err = openFile(c.path, c.sys, c.window) })
+	c.unlocked(func() { why, err = c.file.Load(&grants) })
 	if err != nil {
 		return err
 	}
-	if c.disk.file, c.entries = f, grants; why != "" {
-		c.warn("the state file is not used, another worker ID is leased", "state_file", f.path, "reason",
-			why)
+	if c.disk.open, c.entries = true, grants; why != "" {
+		c.warn("the state file is not used, another worker ID is leased", "state_file", c.file.Path(),
+			"reason", why)
 	}
 	return nil
 }
 
 // save stores what is in memory.
 func (c *coordinator) save() error {
-	f, r, marks := c.disk.file, &record{}, map[*heldGrant]int64{}
+	var grants []*entry
+	marks := map[*heldGrant]int64{}
 	for _, h := range c.held {
 		if !h.releasing {
 			h.raise(h.tick() + h.window)
@@ -143,10 +143,10 @@ func (c *coordinator) save() error {
 	}
 	for _, e := range c.entries {
 		now := *e
-		r.Grants = append(r.Grants, &now)
+		grants = append(grants, &now)
 	}
 	c.unlock()
-	err := f.save(r)
+	err := c.file.Save(grants)
 	c.mu.Lock()
 	if err != nil {
 		return err
@@ -159,8 +159,6 @@ func (c *coordinator) save() error {
 
 // free closes the file.
 func (c *coordinator) free() {
-	if c.disk.file != nil {
-		c.disk.file.lock.Unlock()
-		c.disk.file = nil
-	}
+	c.disk.open = false
+	_ = c.file.Close()
 }

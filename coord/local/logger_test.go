@@ -37,12 +37,7 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{}),
 		}
 		defer close(h.free)
-		c, err := build(&link{memoryCoordinator(t, r.server), r.place, r.before, r.after}, r.file(),
-			Options{Logger: slog.New(h)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.sys(&c.sys)
+		c := r.build(h)
 		g := r.generator(&process{c, r}, new(atomic.Int64), coord.LeaseConfig{})
 		h.generator.Store(g)
 		old := g.Health().Workers[0].WorkerID

@@ -141,7 +141,7 @@ func (c *coordinator) extended(h *heldGrant, x extension, err error) {
 		}
 		h.adopt(x)
 		h.renewed()
-		h.entry.Renewed = c.sys.now().UnixMicro()
+		h.entry.Renewed = lifetime.Now().UnixMicro()
 	}
 	c.publish(h)
 }
@@ -205,7 +205,8 @@ func (c *coordinator) declared(ctx context.Context, h *heldGrant) error {
 	ns, err := c.inspect(ctx)
 	longest = max(longest, ns.MaxHorizon)
 	if ahead, further := lifetime.Ahead(h.req, longest); err == nil && further && ns.Layout != "" {
-		return lifetime.Undeclared(ahead, longest, fmt.Sprintf("the namespace of state file %q", c.path))
+		return lifetime.Undeclared(ahead, longest,
+			fmt.Sprintf("the namespace of state file %q", c.file.Path()))
 	}
 	return err
 }
@@ -226,7 +227,7 @@ func (c *coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) er
 	return fmt.Errorf("%w: state file %q has worker ID %d of a namespace of the same name that is "+
 		"not there any more: it was made anew, or lost; what that one has granted must be past: delete "+
 		"the file when the windows in it are over",
-		coord.ErrInvalid, c.path, e.Worker)
+		coord.ErrInvalid, c.file.Path(), e.Worker)
 }
 
 // inspect asks the back end which namespace it has.

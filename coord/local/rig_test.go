@@ -20,6 +20,7 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 	"github.com/unalike-id/unalike/internal/safetytest"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 const (
@@ -152,23 +153,23 @@ func (d *testDisk) works() error {
 	return d.trouble
 }
 
-func (d *testDisk) seam(s *system) {
-	stamp, write := s.stamp, s.write
-	s.write = func(f *os.File, b []byte, at int64) (int, error) {
+func (d *testDisk) seam(s *statefile.System) {
+	stamp, write := s.Stamp, s.Write
+	s.Write = func(f *os.File, b []byte, at int64) (int, error) {
 		d.writes.Add(1)
 		d.mu.Lock()
 		d.changed = time.Now()
 		d.mu.Unlock()
 		return write(f, b, at)
 	}
-	s.sync = func(f *os.File) error {
+	s.Sync = func(f *os.File) error {
 		for errors.Is(d.works(), errHangs) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(d.takes.Load()))
 		return errors.Join(d.works(), f.Sync())
 	}
-	s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
+	s.Stamp = func(f *os.File) (filesys.Stamp, bool, error) {
 		st, ok, err := stamp(f)
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -184,7 +185,7 @@ type rig struct {
 	dir    string
 	place  string
 	disk   testDisk
-	sys    func(*system)
+	sys    func(*statefile.System)
 
 	away, silent atomic.Bool  // the back end refuses, or says nothing
 	slow         atomic.Int64 // its answers take so long, in nanoseconds
@@ -197,7 +198,7 @@ var ops = map[string]int{"acquire": 0, "renew": 1, "resume": 2, "release": 3, "i
 func newRig(tb testing.TB) *rig {
 	return &rig{
 		TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory",
-		sys: func(*system) {},
+		sys: func(*statefile.System) {},
 	}
 }
 
@@ -248,16 +249,23 @@ type process struct {
 	*rig
 }
 
-// start starts a process on the rig's file.
-func (r *rig) start() *process {
+// build returns a coordinator with the rig's file and machine.
+func (r *rig) build(h slog.Handler) *coordinator {
 	r.Helper()
+	machine := statefile.Host()
+	r.sys(machine)
 	c, err := build(&link{memoryCoordinator(r.TB, r.server), r.place, r.before, r.after}, r.file(),
-		Options{Logger: slog.New(slog.DiscardHandler)})
+		Options{Logger: slog.New(h)}, machine)
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.sys(&c.sys)
-	p := &process{c, r}
+	return c
+}
+
+// start starts a process on the rig's file.
+func (r *rig) start() *process {
+	r.Helper()
+	p := &process{r.build(slog.DiscardHandler), r}
 	r.Cleanup(func() {
 		r.disk.is(nil)
 		p.kill()
@@ -272,7 +280,7 @@ func (p *process) kill() {
 	p.eventually("the file is free", func() bool {
 		p.coordinator.mu.Lock()
 		defer p.coordinator.mu.Unlock()
-		return p.coordinator.disk.file == nil && !p.coordinator.disk.busy
+		return !p.coordinator.disk.open && !p.coordinator.disk.busy
 	})
 }
 
@@ -339,15 +347,11 @@ func (r *rig) follows(h, g coord.Grant) {
 // stored returns the grants that the file has now.
 func (r *rig) stored() []*entry {
 	r.Helper()
-	b, err := os.ReadFile(r.file())
-	if err != nil {
-		r.Fatal(err)
+	var grants []*entry
+	if _, err := statefile.Peek(r.file(), &grants); err != nil {
+		r.Fatalf("the file cannot be read: %v", err)
 	}
-	newest, why, err := newestOf(b)
-	if newest == nil {
-		r.Fatalf("the file cannot be read: %s, %v", why, err)
-	}
-	return newest.Grants
+	return grants
 }
 
 // eventually polls for what happens behind the caller's back.

@@ -39,11 +39,12 @@ func (p *proc) start(file string) (c *coordinator) {
 		return nil
 	}
 	logger := slog.New(journal{slog.DiscardHandler, p})
-	c, err := build(l, filepath.Join(p.dir, file), Options{Window: time.Second, Logger: logger})
+	c, err := build(l, filepath.Join(p.dir, file), Options{Window: time.Second, Logger: logger},
+		p.system())
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.c, c.sys = c, p.system()
+	p.c = c
 	return c
 }
 
@@ -156,23 +157,23 @@ func (p *proc) lost(ctx context.Context, n int) error {
 }
 
 // system is the machine, as a process sees it.
-func (p *proc) system() system {
-	s, stamp := realSystem(), realSystem().stamp
+func (p *proc) system() *statefile.System {
+	s := statefile.Host()
+	stamp := s.Stamp
 	p.mu.Lock()
 	boot := fmt.Sprint("boot ", p.boot)
 	p.mu.Unlock()
-	s.home = func() statefile.Home { return statefile.Home{Machine: "machine", Boot: boot} }
-	s.network = func(*os.File) (string, error) { return "", nil }
-	s.now = time.Now
-	s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
+	s.Home = func() statefile.Home { return statefile.Home{Machine: "machine", Boot: boot} }
+	s.Network = func(*os.File) (string, error) { return "", nil }
+	s.Stamp = func(f *os.File) (filesys.Stamp, bool, error) {
 		st, ok, err := stamp(f)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		st.Changed = p.changed[filepath.Base(f.Name())]
 		return st, ok, err
 	}
-	s.write = p.write
-	s.sync = func(*os.File) error { _, err := p.disk(); return err }
+	s.Write = p.write
+	s.Sync = func(*os.File) error { _, err := p.disk(); return err }
 	return s
 }
 
@@ -254,7 +255,7 @@ func (w *world) tamper(file string) {
 			put("back", backup{kept.content, time.Now()})
 		}
 	case n < 11: // one of its records, if it is there, cannot be read any more
-		at := min(w.random.IntN(2)*recordSize+100, len(content)-1)
+		at := min(w.random.IntN(2)*(64<<10)+100, len(content)-1)
 		if content[at] != '\n' {
 			content[at] ^= 1
 			put("damaged", backup{content, w.changed[file]})

@@ -1,6 +1,6 @@
-// Package statefile has what the files have in common in which programs keep their state: a
-// heading with a version and a checksum, strict decoding, and the names of the machine and its
-// boot, by which a file that was carried elsewhere is told from one that was written here.
+// Package statefile stores the state of a process in files. A [File] is locked while it is in use,
+// and detects copies and older versions of itself. A [Format] encodes state with a version and a
+// checksum. [Check] reports paths at which there can be no state file.
 package statefile
 
 import (
@@ -83,6 +83,11 @@ func (f Format) Decode(b []byte, content any) error {
 	if !whole {
 		return fmt.Errorf("%w: its checksum is wrong", errDamaged)
 	}
+	return decodeStrictly(body, content)
+}
+
+// decodeStrictly decodes JSON into content, and refuses fields that content does not have.
+func decodeStrictly(body []byte, content any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(content); err != nil {
@@ -112,4 +117,4 @@ func (f Format) foreign(b []byte) error {
 
 // Blank reports whether nothing is written in b: line ends, with which a file is made, and zeros,
 // which stand for what a file system has lost or never had.
-func Blank(b []byte) bool { return len(bytes.Trim(b, "\n\x00")) == 0 }
+func Blank(b []byte) bool { return len(bytes.TrimLeft(b, "\n\x00")) == 0 }
