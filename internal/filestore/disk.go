@@ -179,10 +179,6 @@ func (s *Store) resolve() error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the link, or "+
-			"create the file", coord.ErrInvalid, path)
-	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return failed(path, err)

@@ -296,10 +296,10 @@ func TestFile_Misfits(t *testing.T) {
 		"inode":  {home, func(s *filesys.Stamp) { s.Inode++ }, "it is a copy"},
 		"names":  {home, func(s *filesys.Stamp) { s.Links++ }, "it has 2 names"},
 		"changed later": {
-			home, func(s *filesys.Stamp) { s.Changed = s.Changed.Add(apart) }, "it was changed by something",
+			home, func(s *filesys.Stamp) { s.Changed = s.Changed.Add(apart) }, "it was changed by",
 		},
 		"changed before": {
-			home, func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-apart) }, "it was changed by something",
+			home, func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-apart) }, "it was changed by",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,8 @@ func RefuseNetwork(f *os.File, path string, network func(*os.File) (string, erro
 	return nil
 }
 
-// Resolve follows symbolic links: the lock must be the same by whatever name.
+// Resolve returns the path of a file without symbolic links, so that each name of the file leads to
+// the same lock. The file need not exist. Errors of the configuration wrap [coord.ErrInvalid].
 func Resolve(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil && strings.ContainsRune(path, 0) {
@@ -64,7 +65,12 @@ func Resolve(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, path, err)
 	}
-	switch info, err := os.Stat(abs); {
+	info, err := os.Stat(abs)
+	link, _ := os.Readlink(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && link != "": //mutant:state-link
+		return "", fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the "+
+			"link, or create the file", coord.ErrInvalid, abs)
 	case errors.Is(err, fs.ErrNotExist):
 		dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 		if err != nil {

@@ -20,6 +20,10 @@ func TestPathThatCannotBe(t *testing.T) {
 	if err := os.Symlink(circle, circle); err != nil {
 		t.Fatal(err)
 	}
+	nowhere := filepath.Join(dir, "nowhere")
+	if err := os.Symlink(filepath.Join(dir, "none"), nowhere); err != nil {
+		t.Fatal(err)
+	}
 	long := filepath.Join(dir, strings.Repeat("n", 300))
 	const circular = "the path leads through symbolic links that go in a circle; name another one"
 	for path, says := range map[string]string{
@@ -27,6 +31,7 @@ func TestPathThatCannotBe(t *testing.T) {
 		filepath.Join(long, "state"): "the path is too long: it has ",
 		"/" + strings.Repeat("n/", 9000) + "state": "the path is too long: it has 18006 bytes, " +
 			"and its last name 5; name a shorter one",
+		nowhere:                        "is a symbolic link that leads nowhere; remove the link, or",
 		circle:                         circular,
 		filepath.Join(circle, "state"): circular,
 		filepath.Join(dir, "a\x00b"):   "there is a NUL byte in the path; no file can have such a name",
