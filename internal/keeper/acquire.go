@@ -14,6 +14,11 @@ var errStopped = errors.New("generator closed meanwhile")
 
 // acquire leases a worker ID and opens the gate with it.
 func (k *Keeper) acquire(ctx context.Context) error {
+	if k.file != nil {
+		if held, err := k.fromFile(ctx); held || err != nil {
+			return err
+		}
+	}
 	limit := k.acquisitions.ttl
 	if k.cfg.StartTimeout > 0 && !k.giveUp.IsZero() {
 		limit = min(limit, max(time.Until(k.giveUp), shortestCall))
@@ -38,7 +43,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	// If the clock stepped back far while nothing was held, going on above the last
 	// tick would mean a long wait for the clock to catch up.
-	return k.open(Term{Grant: g, SteppedBack: k.farBehind()}, reply.req.Now)
+	return k.open([]coord.Grant{g}, k.farBehind(), reply.req.Now)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.
@@ -48,7 +53,7 @@ func (k *Keeper) reacquire() {
 		return
 	}
 	k.notAcquired(err)
-	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
+	k.explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
 	k.rest(k.ctx, k.waiting.after(err, k.wallNow()), k.request(k.now(), k.cfg.Request.Identity), err)
 }
@@ -59,6 +64,8 @@ type acquired struct {
 	g    coord.Grant
 	err  error
 	took time.Duration
+	// nonce is that of the namespace, as far as a keeper with a file found out.
+	nonce string
 	// called is false if the keeper stopped before it made the call.
 	called bool
 }
@@ -98,7 +105,11 @@ func (k *Keeper) ask(ctx context.Context, req coord.Request, onRetry func(error)
 			worker = g.WorkerID
 		}
 		k.report("acquire", worker, took, err)
-		return acquired{req: req, g: g, took: took}, err
+		a := acquired{req: req, g: g, took: took}
+		if err == nil && k.file != nil {
+			a.nonce = k.nonce(ctx, g)
+		}
+		return a, err
 	})
 	if err != nil {
 		a = acquired{req: req, err: err}
@@ -123,20 +134,23 @@ func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 	if !waits(err) { //mutant:token-after-a-grant
 		k.token = "" //mutant:token-new
 	}
+	if err == nil && k.file != nil {
+		k.file.nonce = a.nonce
+		return k.aboveMark(a.g)
+	}
 	return a.g, err
 }
 
 // open publishes a term of a new grant, which was asked for at the given tick, or
 // gives the grant back if the generator was closed meanwhile.
-func (k *Keeper) open(t Term, asked int64) error {
-	g := t.Grant
-	if _, ok := k.cfg.Gate.Swap(t); !ok {
-		k.result = k.giveBack(g, g.NotBefore, k.replies)
-		k.logRelease(g, k.result)
+func (k *Keeper) open(pieces []coord.Grant, steppedBack bool, asked int64) error {
+	g := pieces[0]
+	if _, ok := k.cfg.Gate.Swap(Term{Grant: k.usable(g), SteppedBack: steppedBack}); !ok {
+		k.result = k.retire(pieces[len(pieces)-1], g.NotBefore)
 		return errors.Join(errStopped, k.result)
 	}
 	told, took := k.told || k.outage.logged, time.Since(k.without)
-	k.adopt(g, asked)
+	k.adopt(pieces, asked)
 	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
 		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after",
 		took.Round(time.Millisecond))
@@ -145,10 +159,10 @@ func (k *Keeper) open(t Term, asked int64) error {
 	return nil
 }
 
-// adopt makes g, which is in use, the grant that is kept from now on.
-func (k *Keeper) adopt(g coord.Grant, asked int64) {
-	k.keep(g)
-	k.pieces = []coord.Grant{g}
+// adopt makes the grant of pieces, the first of which is in use, the one that is kept from now on.
+func (k *Keeper) adopt(pieces []coord.Grant, asked int64) {
+	k.keep(pieces[len(pieces)-1])
+	k.pieces = pieces
 	// The window was chosen for the time at which it was asked for. A clock that
 	// stepped back since then has stepped back behind this term's beginning.
 	k.openedAt = max(asked, k.now())
@@ -169,7 +183,14 @@ func (k *Keeper) keep(g coord.Grant) {
 	k.waiting.reset()
 	k.outage.settled()
 	k.told, k.giveUp, k.bound = false, time.Time{}, time.Time{}
-	k.cfg.Gate.Explain(nil)
+	k.explain(nil)
+	if f := k.file; f != nil {
+		f.inherited = nil
+		if !f.offline {
+			f.sent = ""
+		}
+		f.urgent()
+	}
 	k.watch()
 }
 

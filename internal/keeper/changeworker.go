@@ -28,6 +28,9 @@ func (k *Keeper) wantsAnother() bool { return k.remains || k.farBehind() || k.op
 // opensLate reports whether the only window opens so late that another worker ID may serve sooner.
 func (k *Keeper) opensLate() bool {
 	latest := k.now() + k.cfg.Request.Scale.TicksUp(latestOpening.Microseconds())
+	if k.file != nil { // a successor's window opens above the mark, and keeps its worker ID
+		latest += k.ahead() //mutant:file-stays
+	}
 	return len(k.pieces) == 1 && k.pieces[0].NotBefore > latest //mutant:opens-late
 }
 
@@ -86,7 +89,7 @@ func (k *Keeper) notFound(err error) {
 	switch {
 	case k.remains:
 		k.notAcquired(err)
-		k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
+		k.explain(fmt.Errorf("no worker ID: %w", err))
 	case k.farBehind() && !k.soughtInVain:
 		k.log.Warn("the clock stepped back and no other worker ID is usable, waiting for the clock",
 			"worker_id", k.grant.WorkerID, "error", err)
@@ -128,13 +131,13 @@ func (k *Keeper) follow(g coord.Grant) {
 // change moves the generator from the grant it has to g, and releases the old one.
 func (k *Keeper) change(g coord.Grant, asked int64) {
 	old, steppedBack := k.grant, k.farBehind()
-	last, ok := k.cfg.Gate.Swap(Term{Grant: g, SteppedBack: steppedBack})
+	last, ok := k.cfg.Gate.Swap(Term{Grant: k.usable(g), SteppedBack: steppedBack})
 	if !ok {
-		k.result = k.giveBack(g, g.NotBefore, k.replies)
+		k.result = k.giveBack(g, g.NotBefore, k.replies) // the file does not have it yet
 		k.logRelease(g, k.result)
 		return
 	}
-	k.adopt(g, asked)
+	k.adopt([]coord.Grant{g}, asked)
 	k.log.Info("continuing with another worker ID", "old_worker_id", old.WorkerID, "worker_id",
 		g.WorkerID, "clock_stepped_back", steppedBack)
 	k.tidy(old, last, false)

@@ -81,6 +81,27 @@
 // only a worker ID whose window is open at the new time helps: the keeper asks for one that must
 // be open. It does the same while the only window that it has opens more than a second from now.
 //
+// # The state file
+//
+// With Config.File, the keeper writes the grant to a file, from which the next process goes on
+// while the coordinator is away. The gate is open up to the end of the window or up to the mark on
+// the disk, whichever is first. The loop raises the mark once a second, in the background, to 3 s
+// ahead of the clock. It never waits for the disk while it holds a worker ID. The invariants:
+//
+//  1. Nothing above the mark on the disk was ever stamped. A mark counts when its save has ended.
+//  2. A successor begins above the mark, never at NotBefore.
+//  3. Pieces are recorded as pieces: the ticks between two pieces belong to no holder.
+//  4. Released means dead: when a release is sent, the disk does not have the grant. If the
+//     last renewals failed, the grant stays in the file, and nothing is sent.
+//  5. The token of a Resume is on the disk before it is sent, and stays there until an answer comes.
+//  6. A file is used only by the process that holds its lock, and only if it fits: its namespace,
+//     layout, share, identity and TTL are those of the keeper, and its mark is not further ahead of
+//     the clock than a crash explains.
+//  7. The marks of worker IDs that were lost stay known.
+//  8. A disk that is full, fails or hangs is like a coordinator that does not answer. No worker
+//     ID is leased until a save has succeeded, so that a keeper with such a disk leases one at
+//     most.
+//
 // # Without a usable worker ID
 //
 // While the coordinator cannot serve, attempts are about a second apart. While every worker

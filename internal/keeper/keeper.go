@@ -60,6 +60,12 @@ type Config struct {
 	CatchUp int64
 	// StartTimeout is how long Start goes on. 0: a lease and 5 s; negative: without end.
 	StartTimeout time.Duration
+	// File, if not nil, keeps the grant for a successor, which goes on with it while the coordinator
+	// is away. The coordinator must be a [coord.Resumer].
+	File File
+	// Place is the address of the namespace. Without it a File does not serve while the coordinator
+	// is away.
+	Place string
 	// OnCall, if not nil, is called after each call to the coordinator.
 	OnCall func(coord.Call)
 }
@@ -92,6 +98,7 @@ type Keeper struct {
 	retries  backoff   // between failed renewals
 	waiting  waiting   // between failed acquisitions
 	outage   outage    // why the window does not grow, as far as the log has it
+	why      error     // why the window does not grow, as callers get it
 	without  time.Time // since when there has been no worker ID
 	told     bool      // the log says that one is waited for
 	giveUp   time.Time // when Start ends in vain; zero: it does not, or it is over
@@ -107,6 +114,8 @@ type Keeper struct {
 	sought       chan acquired  // the result of that
 	soughtInVain bool           // it failed since another worker ID is needed
 	background   sync.WaitGroup // calls that the loop does not wait for
+	file         *stateFile     // nil: there is none
+	diskRetries  backoff        // between failed saves
 }
 
 // New returns a keeper that does nothing yet.
@@ -117,6 +126,10 @@ func New(cfg Config) *Keeper {
 	k := &Keeper{
 		cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply),
 		sought: make(chan acquired, 1),
+	}
+	if cfg.File != nil {
+		k.file = &stateFile{File: cfg.File, calls: make(chan error, 1)}
+		k.diskRetries = newBackoff(markAhead / 6)
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
@@ -162,6 +175,16 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w",
 			context.Cause(ctx))
 	}
+}
+
+// explain has callers get the reason for which there are no IDs soon: that of the file if its mark
+// ends before the window, else why.
+func (k *Keeper) explain(why error) {
+	k.why = why
+	if k.file != nil && k.file.err != nil {
+		why = k.file.err
+	}
+	k.cfg.Gate.Explain(why)
 }
 
 // now reads the clock in ticks.

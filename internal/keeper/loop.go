@@ -41,12 +41,15 @@ func (k *Keeper) loop() {
 func (k *Keeper) await(poked *time.Time) {
 	if !k.wantsAnother() {
 		k.callOff()
-	} else if k.seeking == nil {
+	} else if k.seeking == nil && k.mayLease() {
 		k.seek(0, nil)
 	}
 	pokes, wake := k.poke, k.renewAt
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
+	}
+	if k.file != nil {
+		wake = earlier(wake, k.file.tendAt())
 	}
 	timer := time.NewTimer(time.Until(wake))
 	defer timer.Stop()
@@ -60,6 +63,8 @@ func (k *Keeper) await(poked *time.Time) {
 		k.answered(a)
 	case a := <-k.sought:
 		k.found(a)
+	case err := <-k.file.results():
+		k.saved(err)
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
@@ -96,6 +101,7 @@ func (k *Keeper) look() {
 	if k.held {
 		for k.nextPiece() {
 		}
+		k.tendFile()
 		k.tellService()
 	}
 	k.cfg.Gate.Notice()
@@ -113,7 +119,7 @@ func (k *Keeper) nextEvent(now int64) int64 {
 	last, _ := k.cfg.Gate.Last()
 	next := int64(math.MaxInt64)
 	for _, tick := range []int64{
-		k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1,
+		k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1, k.usable(k.pieces[0]).NotAfter + 1,
 		last - k.cfg.Limit,
 	} {
 		if tick > now {
@@ -152,7 +158,7 @@ func (k *Keeper) nextPiece() bool {
 		return false
 	}
 	next, end := k.pieces[1], k.pieces[0].NotAfter+1
-	if _, ok := k.cfg.Gate.Swap(Term{Grant: next}); !ok {
+	if _, ok := k.cfg.Gate.Swap(Term{Grant: k.usable(next)}); !ok {
 		return false // the generator is being closed
 	}
 	k.pieces, k.openedAt = k.pieces[1:], now
@@ -175,7 +181,7 @@ func (k *Keeper) extended(g coord.Grant) {
 		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "opens",
 			k.timeOf(g.NotBefore+1))
 	case newest == 0:
-		k.cfg.Gate.Extend(g.NotAfter)
+		k.cfg.Gate.Extend(k.usable(g).NotAfter)
 		fallthrough
 	default:
 		k.pieces[newest] = g

@@ -95,6 +95,13 @@ func (k *Keeper) notRenewed(err error) {
 // due will show what comes of it.
 func (k *Keeper) tellEnd() bool {
 	now, end := k.now(), k.pieces[0].NotAfter+1
+	if f := k.file; f != nil && f.err != nil {
+		if stop := k.usable(k.pieces[0]).NotAfter + 1; stop <= now && now < end && k.outage.stops(stop) {
+			k.log.Error("no IDs until the state file can be written", "worker_id", k.grant.WorkerID, "ended",
+				k.timeOf(stop), "error", f.err)
+			return true
+		}
+	}
 	if k.outage.cause == nil || !k.ended(now) || !k.outage.stops(end) {
 		return false
 	}
@@ -114,7 +121,7 @@ func (k *Keeper) tellService() {
 		k.tellEnd()
 		return
 	}
-	now, g := k.now(), k.pieces[0]
+	now, g := k.now(), k.usable(k.pieces[0])
 	if now <= g.NotBefore || now > g.NotAfter || k.rolledBack() {
 		return
 	}

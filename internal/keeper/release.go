@@ -11,6 +11,7 @@ import (
 
 // finish gives the worker ID back at the end of the loop.
 func (k *Keeper) finish() {
+	defer func() { k.result = errors.Join(k.result, k.closeFile()) }()
 	defer k.background.Wait()
 	k.awaitSeek()
 	if k.pending && k.hurry.Err() != nil { //mutant:cut-off-said
@@ -18,16 +19,35 @@ func (k *Keeper) finish() {
 	}
 	//mutant:start-closed
 	if !k.held || k.remains { //mutant:lost-released
+		if k.file.mayHave(k.grant.Token) {
+			k.result = errors.Join(k.result, k.saveNow(k.hurry, k.record(k.own())))
+		}
 		return
 	}
 	k.awaitCalls()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
 	last := k.cfg.Gate.Shut(errStopped) //mutant:trim-open
+	k.result = errors.Join(k.result, k.retire(k.grant, last))
 	k.held = false
-	err := k.giveBack(k.grant, last, k.replies)
-	k.logRelease(k.grant, err)
-	k.result = errors.Join(k.result, err)
+}
+
+// retire gives back the grant of a keeper that is stopped, of which nothing above tick last was
+// stamped or ever will be, unless it stays in the file.
+func (k *Keeper) retire(g coord.Grant, last int64) error {
+	if k.file != nil {
+		if free, err := k.leave(g, last); err != nil {
+			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w",
+				g.WorkerID, err)
+		} else if !free {
+			k.log.Warn("the coordinator does not answer, so the worker ID stays in the state file: the "+
+				"next start goes on with it, or it becomes free when its lease ends", "worker_id", g.WorkerID)
+			return nil
+		}
+	}
+	err := k.giveBack(g, last, k.replies)
+	k.logRelease(g, err)
+	return err
 }
 
 // cutOff says what becomes of an acquisition that nobody waits for any more.
@@ -74,6 +94,10 @@ func (k *Keeper) awaitCalls() {
 			k.drop(a.of)
 			if a.err == nil && checkRenewal(a.old, a.g, k.cfg.Request.LastTick) == nil {
 				k.grant = a.g
+				k.outage.settled()
+				if a.of.resumes {
+					k.tookOver()
+				}
 			}
 		case <-moment.C:
 			k.dropAll()
@@ -116,6 +140,11 @@ func (k *Keeper) giveBack(g coord.Grant, last int64, wait Deadline) error {
 // tidy gives a worker ID back that the generator does not use, while the loop goes on
 // with the one that it does. If quiet, only a failure is logged.
 func (k *Keeper) tidy(g coord.Grant, last int64, quiet bool) {
+	if k.file.mayHave(g.Token) { //mutant:file-first
+		k.file.leaving = append(k.file.leaving, leaving{g, last, quiet})
+		k.file.urgent()
+		return
+	}
 	wait := k.replies
 	k.background.Go(func() {
 		if err := k.giveBack(g, last, wait); err != nil || !quiet {

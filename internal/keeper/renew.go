@@ -20,13 +20,14 @@ type renewal struct {
 	began   time.Time
 	until   int64              // the end of the window that it asks for
 	patient bool               // it may take as long as the TTL
+	resumes bool               // it is a Resume
 	cut     context.CancelFunc // ends it; its reply is dropped
 }
 
 // reply is the result of a renewal.
 type reply struct {
 	of       *renewal
-	old      coord.Grant // the grant that was to be renewed
+	old      coord.Grant // the grant that was to be renewed, or that a Resume was to make
 	g        coord.Grant
 	err      error
 	took     time.Duration
@@ -70,19 +71,22 @@ func (k *Keeper) renew() {
 	k.calls, k.unanswered, k.renewAt = append(k.calls, r), true, r.began.Add(wait+shortestPause)
 	deaf := int(k.renewing.Add(1)) - len(k.calls)
 	k.renewAt = k.renewAt.Add(time.Duration(max(deaf-deafCalls, 0)) * deafPause)
-	g := k.grant
+	g, call, old, op := k.grant, k.cfg.Coordinator.Renew, k.grant, "renew"
+	if k.file != nil && k.file.offline {
+		r.resumes, call, old, op = true, k.resume(), resumed(g, k.file.sent), "resume"
+	}
 	k.background.Go(func() {
 		defer cut()
 		defer cancel()
-		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
+		next, err := call(ctx, g, r.until)
 		k.renewing.Add(-1)
 		timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		took := time.Since(r.began)
 		// after the answer, so that a listener delays nothing
-		defer k.report("renew", g.WorkerID, took, err)
+		defer k.report(op, g.WorkerID, took, err)
 		select {
 		case k.answers <- reply{
-			of: r, old: g, g: next, err: err, took: time.Since(r.began),
+			of: r, old: old, g: next, err: err, took: time.Since(r.began),
 			timedOut: timedOut,
 		}:
 		case <-own.Done():
@@ -153,6 +157,9 @@ func (k *Keeper) answered(a reply) {
 		k.replies.met(a.took)
 		k.retries.reset()
 		k.extended(a.g)
+		if a.of.resumes {
+			k.tookOver()
+		}
 		k.renewAt = a.of.began.Add(jitter(k.cfg.Lease.RenewEvery))
 		k.explainRenewed(a.of)
 		k.watch()
@@ -170,7 +177,7 @@ func (k *Keeper) answered(a reply) {
 
 // explainRenewed says what a renewal that succeeded means for the window.
 func (k *Keeper) explainRenewed(r *renewal) {
-	k.cfg.Gate.Explain(nil)
+	k.explain(nil)
 	why, now := ErrBehind, k.now()
 	if r.until < now { //mutant:late-reply
 		why = ErrLate
@@ -178,7 +185,7 @@ func (k *Keeper) explainRenewed(r *renewal) {
 	switch {
 	case k.ended(now):
 		k.notRenewed(why)
-		k.cfg.Gate.Explain(why)
+		k.explain(why)
 	case k.outage.settled() && !k.outage.silent:
 		k.log.Warn("renewed again", "worker_id", k.grant.WorkerID)
 	}
@@ -200,7 +207,7 @@ func (k *Keeper) pauseAfter(err error) time.Duration {
 // failed says why the window does not grow.
 func (k *Keeper) failed(err error) {
 	k.notRenewed(err)
-	k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
+	k.explain(fmt.Errorf("renewal failed: %w", err))
 }
 
 // left is how much is left of the window that the last renewal gave: until the end of
@@ -219,6 +226,10 @@ func (k *Keeper) lose(err error) {
 	k.lost, k.without = nil, time.Now()
 	k.retries.reset()
 	k.outage.settled()
+	if f := k.file; f != nil {
+		f.inherited, f.sent, f.offline = nil, "", false
+		f.urgent()
+	}
 	lost := func(p coord.Grant) bool { // also the rest of an earlier grant that was lost
 		return p.Token != k.grant.Token || !remainder.Usable(err, p.NotBefore, p.NotAfter)
 	}
@@ -235,13 +246,16 @@ func (k *Keeper) lose(err error) {
 	k.remains = true
 	k.renewAt = k.without.Add(math.MaxInt64) // nothing is left to renew
 	k.outage.fails(err)
-	k.cfg.Gate.Explain(err)
+	k.explain(err)
 	k.log.Warn("lease lost, acquiring another worker ID; IDs are issued to the end of the window",
 		worker, "window_ends", k.timeOf(k.pieces[len(k.pieces)-1].NotAfter+1), "error", err)
 }
 
 // watch asks for early word of a lost lease, where the coordinator can give it.
 func (k *Keeper) watch() {
+	if k.file != nil && k.file.offline {
+		return // the coordinator does not know the grant's token yet
+	}
 	if n, ok := k.cfg.Coordinator.(coord.Notifier); ok && k.lost == nil {
 		k.lost = n.Lost(k.grant)
 	}

@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,12 @@ type line struct {
 
 // taps are what a test does to a line.
 type taps struct {
-	cut       bool // calls wait until their context ends
-	unaware   bool // the driver does not know Request.MustOpen
+	cut       bool   // calls wait until their context ends
+	nonce     string // of the namespace; empty: a default
+	unaware   bool   // the driver does not know Request.MustOpen
 	onAcquire func(coord.Request)
 	onRelease func(coord.Grant, int64)
+	onResume  func(coord.Grant, string)
 	acquired  func(coord.Grant, error) (coord.Grant, error) // changes the reply
 	renewed   func(old, g coord.Grant, err error) (coord.Grant, error)
 	lost      func(coord.Grant) <-chan struct{}
@@ -142,6 +145,31 @@ func (l *line) Release(ctx context.Context, g coord.Grant, last int64) error {
 		return failed
 	}
 	return err
+}
+
+func (l *line) Resume(ctx context.Context, old coord.Grant, token string,
+	until int64,
+) (coord.Grant, error) {
+	now, err := l.look(ctx)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	if now.onResume != nil {
+		now.onResume(old, token)
+	}
+	g, err := l.FakeClient.Resume(ctx, old, token, until)
+	if failed := now.delay(ctx, coordtest.Resume); failed != nil {
+		return coord.Grant{}, failed
+	}
+	return g, err
+}
+
+// Inspect returns a namespace with a nonce, unless the line is cut.
+func (l *line) Inspect(ctx context.Context) (coord.Namespace, error) {
+	now, err := l.look(ctx)
+	return coord.Namespace{
+		Layout: "layout", Nonce: cmp.Or(now.nonce, "nonce"), MaxHorizon: time.Hour,
+	}, cmp.Or(err, ctx.Err(), now.delay(ctx, coordtest.Renew))
 }
 
 func (l *line) Lost(g coord.Grant) <-chan struct{} {

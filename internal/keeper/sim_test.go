@@ -24,7 +24,14 @@ import (
 // have their say too, so a seed that failed may have to be run more than once:
 //
 //	UNALIKE_SEEDS=8 go test -run 'TestSimulation/seed_7$' -count 20 ./internal/keeper
-func TestSimulation(t *testing.T) {
+func TestSimulation(t *testing.T) { simulateAll(t, false) }
+
+// TestSimulation_Files is TestSimulation for processes with state files, which start again often,
+// on disks that fail, hang, and complete writes of dead processes late. It holds them to the
+// invariants of docs/guarantees.md for state files as well.
+func TestSimulation_Files(t *testing.T) { simulateAll(t, true) }
+
+func simulateAll(t *testing.T, files bool) {
 	seeds := uint64(4)
 	if s := os.Getenv("UNALIKE_SEEDS"); s != "" {
 		var err error
@@ -34,7 +41,7 @@ func TestSimulation(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { simulate(t, seed, time.Hour) })
+			bubble(t, func(t *testing.T) { simulate(t, seed, time.Hour, files) })
 		})
 	}
 }
@@ -66,7 +73,7 @@ func (w *world) count(what string) {
 	w.stats[what]++
 }
 
-func simulate(t *testing.T, seed uint64, d time.Duration) {
+func simulate(t *testing.T, seed uint64, d time.Duration, files bool) {
 	t.Helper()
 	f := coordtest.NewFake(coordtest.FakeConfig{Workers: simWorkers})
 	w := &world{t: t, fake: f, led: newLedger(t, f), stats: map[string]int{}, horizon: horizon}
@@ -77,11 +84,18 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range uint64(simProcesses) {
-		all.Go(func() { w.process(ctx, rand.New(rand.NewPCG(seed, i))) })
+		all.Go(func() {
+			p := simProcess{world: w, rnd: rand.New(rand.NewPCG(seed, i))}
+			if files {
+				p.disk = faultyDisk(rand.New(rand.NewPCG(seed, 1000+i)))
+			}
+			p.run(ctx)
+		})
 	}
 	w.chaos(ctx, rand.New(rand.NewPCG(seed, 99)))
 	f.Recover()
 	all.Wait()
+	time.Sleep(2 * time.Minute) // until writes that hung have ended
 	w.led.checkAll()
 
 	w.led.mu.Lock()
@@ -94,42 +108,112 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 			w.stats["new generations"]++
 		}
 	}
+	w.stats["resumes"] = f.Count(coordtest.Resume)
 	t.Logf("%d terms, %d ticks stamped, %v", len(w.led.terms), len(w.led.stamps), w.stats)
 	// A simulation in which nothing happened proves nothing.
-	stamps, terms := 5000, 100
+	stamps, terms, heals, resumes, offline := 5000, 100, 10, 50, 10
 	if w.horizon == longHorizon { // who comes after a crash waits for longer
-		stamps, terms = 400, 50
+		stamps, terms, heals, resumes, offline = 400, 50, 5, 0, 0
 	}
 	if len(w.led.stamps) < stamps || len(w.led.terms) < terms || len(w.led.gaps) == 0 ||
-		w.stats["heals"] < 10 || w.stats["crashes"] < 3 {
+		w.stats["heals"] < heals || w.stats["crashes"] < 3 ||
+		files && (w.stats["resumes"] < resumes || w.stats["offline starts"] < offline) {
 		t.Error("too little happened")
 	}
 }
 
-// process runs one incarnation after the other.
-func (w *world) process(ctx context.Context, rnd *rand.Rand) {
+// simProcess is one process, again and again.
+type simProcess struct {
+	*world
+	rnd  *rand.Rand
+	disk *disk // nil: it has no state file
+	file *access
+	// gates are those of the processes of which the disk has marks, as of a lineage.
+	gates []*gate
+	chain int
+	token string // of the first grant of the last process
+}
+
+// run runs one process after the other.
+func (p *simProcess) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		r := join(w.t, w.fake, w.led, lease(ttl, w.horizon), func(c *keeper.Config) { c.Logger = nil })
+		r, steps := p.next(), 200+p.rnd.IntN(2000)
+		if p.disk != nil {
+			steps = 10 + p.rnd.IntN(400)
+		}
 		r.stopped = true // not by the test's end, but by end below
-		r.clock.Step(time.Duration(rnd.Int64N(2000)-1000) * time.Millisecond)
-		short, cancel := context.WithTimeout(ctx, time.Duration(1+rnd.IntN(15))*time.Second)
+		r.clock.Step(time.Duration(p.rnd.Int64N(2000)-1000) * time.Millisecond)
+		short, cancel := context.WithTimeout(ctx, time.Duration(1+p.rnd.IntN(15))*time.Second)
 		err := r.Start(short)
 		cancel()
 		if err != nil {
-			w.count("failed starts")
+			if p.file != nil {
+				p.file.kill()
+			}
+			p.count("failed starts")
 			pause(ctx, time.Second)
 			continue
 		}
-		w.mu.Lock()
-		w.running = append(w.running, r)
-		w.mu.Unlock()
-		for steps := 200 + rnd.IntN(2000); steps > 0 && ctx.Err() == nil; steps-- {
-			pause(ctx, time.Duration(1+rnd.IntN(400))*time.Millisecond)
-			w.issue(r, rnd)
+		if token := r.gate.at().Grant.Token; token != "" && token == p.token {
+			p.count("offline starts")
+		} else {
+			p.token = token
 		}
-		w.end(r, rnd)
-		pause(ctx, time.Duration(rnd.IntN(5000))*time.Millisecond)
+		p.mu.Lock()
+		p.running = append(p.running, r)
+		p.mu.Unlock()
+		for ; steps > 0 && ctx.Err() == nil; steps-- {
+			pause(ctx, time.Duration(1+p.rnd.IntN(400))*time.Millisecond)
+			p.issue(r, p.rnd)
+		}
+		p.end(r)
+		pause(ctx, time.Duration(p.rnd.IntN(5000))*time.Millisecond)
 	}
+}
+
+// next makes the next process.
+func (p *simProcess) next() *rig {
+	edit := []func(*keeper.Config){lease(ttl, p.horizon), func(c *keeper.Config) { c.Logger = nil }}
+	if p.disk == nil {
+		return join(p.t, p.fake, p.led, edit...)
+	}
+	r, file := p.disk.join(p.t, p.fake, p.led, edit...)
+	r.line.set(func(l *line) {
+		l.acquired = func(g coord.Grant, err error) (coord.Grant, error) {
+			if err == nil && p.rnd.IntN(3) == 0 {
+				g.NotBefore = p.forgotten(g)
+			}
+			return g, err
+		}
+	})
+	p.file = file
+	p.gates = append(p.gates, r.gate)
+	return r
+}
+
+// forgotten returns where the window of a new grant begins if the back end has forgotten the last
+// one of its worker ID, which was that of this process.
+func (p *simProcess) forgotten(g coord.Grant) int64 {
+	if now := p.disk.lineage(); now != p.chain {
+		p.chain, p.gates = now, p.gates[len(p.gates)-1:]
+	}
+	p.led.mu.Lock()
+	defer p.led.mu.Unlock()
+	begins := g.NotBefore
+	for _, gate := range p.gates {
+		for _, t := range gate.mine {
+			if t.Grant.WorkerID == g.WorkerID && t.Grant.Generation == g.Generation-1 {
+				begins = min(begins, t.Grant.NotBefore)
+			}
+		}
+	}
+	for _, gap := range p.led.gaps[g.WorkerID] {
+		begins = max(begins, min(gap.to, g.NotBefore))
+	}
+	if begins < g.NotBefore {
+		p.count("forgotten windows")
+	}
+	return begins
 }
 
 // issue stamps a few IDs: mostly by the clock, now and then at any tick that the
@@ -149,31 +233,30 @@ func (w *world) issue(r *rig, rnd *rand.Rand) {
 }
 
 // end stops a process in good order, or lets it crash: then its gate stays open.
-func (w *world) end(r *rig, rnd *rand.Rand) {
-	w.mu.Lock()
-	for i, o := range w.running {
+func (p *simProcess) end(r *rig) {
+	p.mu.Lock()
+	for i, o := range p.running {
 		if o == r {
-			w.running = append(w.running[:i], w.running[i+1:]...)
+			p.running = append(p.running[:i], p.running[i+1:]...)
 			break
 		}
 	}
-	w.mu.Unlock()
-	if rnd.IntN(2) == 0 {
+	p.mu.Unlock()
+	if p.rnd.IntN(2) == 0 {
 		_ = r.close(context.Background()) // its errors are for other tests
+		if p.file != nil {
+			p.file.kill() // a disk that hangs still keeps the file locked
+		}
 		return
 	}
-	w.count("crashes")
-	_ = r.line.Close() // never fails: from now on it reaches nobody
-	w.led.mu.Lock()
-	r.gate.zombie = true
-	w.led.mu.Unlock()
-	if err := r.Stop(context.Background()); err != nil && !errors.Is(err, coord.ErrClosed) &&
-		!errors.Is(err, context.DeadlineExceeded) {
-		w.t.Errorf("Stop of a process without its back end: %v", err)
+	p.count("crashes")
+	if err := r.crash(p.file); err != nil && !errors.Is(err, coord.ErrClosed) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errDisk) {
+		p.t.Errorf("Stop of a process without its back end: %v", err)
 	}
-	w.mu.Lock()
-	w.zombies = append(w.zombies, r.gate)
-	w.mu.Unlock()
+	p.mu.Lock()
+	p.zombies = append(p.zombies, r.gate)
+	p.mu.Unlock()
 }
 
 // pause waits for d or the end of ctx, and reports whether it was d.
@@ -241,7 +324,7 @@ func (w *world) haunt(rnd *rand.Rand) {
 }
 
 func (w *world) fault(rnd *rand.Rand) {
-	op, n := coordtest.Op(rnd.IntN(3)), 1+rnd.IntN(2)
+	op, n := coordtest.Op(rnd.IntN(4)), 1+rnd.IntN(2)
 	d := time.Duration(rnd.IntN(8000)) * time.Millisecond
 	switch rnd.IntN(6) {
 	case 0:

@@ -33,8 +33,13 @@ func (k *Keeper) Begin() {
 // ended. Where no start timeout is set, leases that end later are waited for as well.
 //
 // After an error the keeper cannot be used.
-func (k *Keeper) Start(ctx context.Context) error {
+func (k *Keeper) Start(ctx context.Context) (err error) {
 	began := time.Now()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.closeFile())
+		}
+	}()
 	k.without = began
 	k.bound, _ = ctx.Deadline()
 	s := start{k: k}
