@@ -94,9 +94,9 @@
 //  4. Released means dead: when a release is sent, the disk does not have the grant. If the
 //     last renewals failed, the grant stays in the file, and nothing is sent.
 //  5. The token of a Resume is on the disk before it is sent, and stays there until an answer comes.
-//  6. A file is used only by the process that holds its lock, and only if it fits: its namespace,
-//     layout, share, identity and TTL are those of the keeper, and its mark is not further ahead of
-//     the clock than a crash explains.
+//  6. A file is used only by the process that holds its lock, and only if it fits: its
+//     namespace, layout, share, identity and TTL are those of the keeper, and its mark is not
+//     further ahead of the clock than a crash explains.
 //  7. The marks of worker IDs that were lost stay known.
 //  8. A disk that is full, fails or hangs is like a coordinator that does not answer. No worker
 //     ID is leased until a save has succeeded, so that a keeper with such a disk leases one at
