@@ -93,7 +93,7 @@
 //  3. Pieces are recorded as pieces: the ticks between two pieces belong to no holder.
 //  4. Released means dead: when a release is sent, the disk does not have the grant. If the
 //     last renewals failed, the grant stays in the file, and nothing is sent.
-//  5. The token of a Resume is on the disk before it is sent, and stays there until an answer comes.
+//  5. The token of a Resume is on the disk before it is sent, and stays until an answer comes.
 //  6. A file is used only by the process that holds its lock, and only if it fits: its
 //     namespace, layout, share, identity and TTL are those of the keeper, and its mark is not
 //     further ahead of the clock than a crash explains.
