@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -43,7 +44,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	// If the clock stepped back far while nothing was held, going on above the last
 	// tick would mean a long wait for the clock to catch up.
-	return k.open([]coord.Grant{g}, k.farBehind(), reply.req.Now)
+	return k.open(ctx, []coord.Grant{g}, k.farBehind(), reply.req.Now)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.
@@ -135,18 +136,26 @@ func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 		k.token = "" //mutant:token-new
 	}
 	if err == nil && k.file != nil {
-		k.file.nonce = a.nonce
+		k.file.nonce, k.file.renewed = a.nonce, k.wallNow()
 		return k.aboveMark(a.g)
 	}
 	return a.g, err
 }
 
 // open publishes a term of a new grant, which was asked for at the given tick, or
-// gives the grant back if the generator was closed meanwhile.
-func (k *Keeper) open(pieces []coord.Grant, steppedBack bool, asked int64) error {
+// gives the grant back if the generator was closed meanwhile. With a state file, it saves the grant
+// first. If that fails, the window is empty until the loop has saved it.
+func (k *Keeper) open(ctx context.Context, pieces []coord.Grant, steppedBack bool,
+	asked int64,
+) error {
+	if k.file != nil {
+		own := slices.Clone(pieces)
+		own[len(own)-1].Handle = nil
+		_ = k.saveNow(ctx, k.record(own, own)) // the loop tries again
+	}
 	g := pieces[0]
 	if _, ok := k.cfg.Gate.Swap(Term{Grant: k.usable(g), SteppedBack: steppedBack}); !ok {
-		k.result = k.retire(pieces[len(pieces)-1], g.NotBefore)
+		k.result = k.retire(pieces[len(pieces)-1], pieces, g.NotBefore, k.file != nil && k.file.offline)
 		return errors.Join(errStopped, k.result)
 	}
 	told, took := k.told || k.outage.logged, time.Since(k.without)
@@ -156,6 +165,7 @@ func (k *Keeper) open(pieces []coord.Grant, steppedBack bool, asked int64) error
 		took.Round(time.Millisecond))
 	k.tellOpening()
 	k.tellService()
+	k.tell()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -47,6 +48,8 @@ type Record struct {
 	// Marks are high-water marks by worker ID: no tick above a mark was stamped under a grant of its
 	// worker ID. Worker IDs that were lost have one, too.
 	Marks map[int]int64 `json:"marks"`
+	// Renewed is when the coordinator extended the newest window, in microseconds since 1970.
+	Renewed int64 `json:"renewed"`
 }
 
 // has reports whether a successor can send the token to the coordinator.
@@ -88,6 +91,9 @@ type stateFile struct {
 	offline   bool          // the grant in use is to be taken over with sent
 	marks     map[int]int64 // Record.Marks of the next record
 	leaving   []leaving     // grants to release when the disk has them no more
+	renewed   time.Time     // Record.Renewed, by the keeper's clock
+
+	report atomic.Pointer[coord.Outage]
 }
 
 // leaving is a grant that is not used any more.
@@ -95,6 +101,24 @@ type leaving struct {
 	g     coord.Grant
 	last  int64
 	quiet bool
+}
+
+// Outage returns the window of the grant beyond the mark in the state file; nil: there is no worker
+// ID, or no state file. It does not block, and may be called concurrently.
+func (k *Keeper) Outage() *coord.Outage {
+	if k.file == nil {
+		return nil
+	}
+	return k.file.report.Load()
+}
+
+// tell updates the result of Outage.
+func (k *Keeper) tell() {
+	if k.file != nil && k.held {
+		k.file.report.Store(&coord.Outage{
+			NotAfter: k.grant.NotAfter, Renewed: k.file.renewed, Failing: k.outage.cause,
+		})
+	}
 }
 
 // usable returns the part of a piece that may be stamped: up to the mark on the disk.
@@ -126,10 +150,10 @@ func (k *Keeper) own() []coord.Grant {
 }
 
 // record returns a record with the given windows, and raises the marks of the worker IDs in use.
-func (k *Keeper) record(pieces []coord.Grant) *Record {
+func (k *Keeper) record(pieces, used []coord.Grant) *Record {
 	f, req := k.file, &k.cfg.Request
 	ahead := k.now() + k.ahead()
-	for i, p := range k.pieces {
+	for i, p := range used {
 		if i == 0 || p.NotBefore < ahead {
 			f.marks[p.WorkerID] = max(f.marks[p.WorkerID], p.NotBefore, min(ahead, p.NotAfter))
 		}
@@ -143,6 +167,7 @@ func (k *Keeper) record(pieces []coord.Grant) *Record {
 	return &Record{
 		Place: k.cfg.Place, Nonce: f.nonce, Layout: req.Fingerprint, Identity: req.Identity,
 		TTL: req.TTL.Microseconds(), Pieces: pieces, Sent: f.sent, Marks: maps.Clone(f.marks),
+		Renewed: f.renewed.UnixMicro(),
 	}
 }
 
@@ -204,7 +229,7 @@ func (k *Keeper) tendFile() {
 		}
 	case time.Now().Before(f.saveAt):
 	default:
-		k.save(k.record(k.own()))
+		k.save(k.record(k.own(), k.pieces))
 	}
 }
 
@@ -300,23 +325,19 @@ func (f *stateFile) mayHave(token string) bool {
 	return f != nil && (f.disk.has(token) || f.tried.has(token))
 }
 
-// leave takes the grant, of which nothing above tick last was stamped, out of the file, and reports
-// whether it may be released. If the coordinator does not answer, the grant stays in the file for a
-// successor, and is not released.
-func (k *Keeper) leave(g coord.Grant, last int64) (free bool, err error) {
-	f := k.file
+// leave takes a grant, of which nothing above tick last was stamped, out of the file, and reports
+// whether it may be released. If parked, the grant stays in the file for a successor, and is not
+// released.
+func (k *Keeper) leave(pieces []coord.Grant, last int64, parked bool) (free bool, err error) {
+	f, g := k.file, pieces[len(pieces)-1]
 	if !f.mayHave(g.Token) { //mutant:close-first
 		return true, nil
 	}
-	var pieces []coord.Grant
-	parked := f.offline || k.outage.cause != nil //mutant:park
-	if parked {
-		pieces = k.own()
-		last = max(last, pieces[0].NotBefore)
-	} else {
-		f.sent = ""
+	last = max(last, pieces[0].NotBefore)
+	if !parked {
+		f.sent, pieces = "", nil
 	}
-	r := k.record(pieces)
+	r := k.record(pieces, k.pieces)
 	r.Marks[g.WorkerID] = last
 	if err := k.saveNow(k.hurry, r); err != nil {
 		return false, err

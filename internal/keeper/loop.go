@@ -103,6 +103,7 @@ func (k *Keeper) look() {
 		}
 		k.tendFile()
 		k.tellService()
+		k.tell()
 	}
 	k.cfg.Gate.Notice()
 }
@@ -187,6 +188,9 @@ func (k *Keeper) extended(g coord.Grant) {
 		k.pieces[newest] = g
 	}
 	k.grant = g
+	if k.file != nil {
+		k.file.renewed = k.wallNow()
+	}
 }
 
 // later returns the later one of two times.

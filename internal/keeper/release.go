@@ -20,23 +20,24 @@ func (k *Keeper) finish() {
 	//mutant:start-closed
 	if !k.held || k.remains { //mutant:lost-released
 		if k.file.mayHave(k.grant.Token) {
-			k.result = errors.Join(k.result, k.saveNow(k.hurry, k.record(k.own())))
+			k.result = errors.Join(k.result, k.saveNow(k.hurry, k.record(k.own(), k.pieces)))
 		}
 		return
 	}
 	k.awaitCalls()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
-	last := k.cfg.Gate.Shut(errStopped) //mutant:trim-open
-	k.result = errors.Join(k.result, k.retire(k.grant, last))
+	last := k.cfg.Gate.Shut(errStopped)                                  //mutant:trim-open
+	parked := k.file != nil && (k.file.offline || k.outage.cause != nil) //mutant:park
+	k.result = errors.Join(k.result, k.retire(k.grant, k.own(), last, parked))
 	k.held = false
 }
 
 // retire gives back the grant of a keeper that is stopped, of which nothing above tick last was
-// stamped or ever will be, unless it stays in the file.
-func (k *Keeper) retire(g coord.Grant, last int64) error {
+// stamped or ever will be. If parked, its pieces stay in the state file for a successor.
+func (k *Keeper) retire(g coord.Grant, pieces []coord.Grant, last int64, parked bool) error {
 	if k.file != nil {
-		if free, err := k.leave(g, last); err != nil {
+		if free, err := k.leave(pieces, last, parked); err != nil {
 			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w",
 				g.WorkerID, err)
 		} else if !free {

@@ -228,6 +228,7 @@ func (k *Keeper) lose(err error) {
 	k.outage.settled()
 	if f := k.file; f != nil {
 		f.inherited, f.sent, f.offline = nil, "", false
+		f.report.Store(nil)
 		f.urgent()
 	}
 	lost := func(p coord.Grant) bool { // also the rest of an earlier grant that was lost

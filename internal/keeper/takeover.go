@@ -29,7 +29,7 @@ func (k *Keeper) fromFile(ctx context.Context) (held bool, err error) {
 	if held, err := k.takeOver(ctx); held || err != nil {
 		return held, err
 	}
-	return false, k.saveNow(ctx, k.record(k.own())) //mutant:write-before-leasing
+	return false, k.saveNow(ctx, k.record(k.own(), nil)) //mutant:write-before-leasing
 }
 
 // load locks the file and reads the record of a predecessor.
@@ -63,6 +63,7 @@ func (k *Keeper) load(ctx context.Context) error {
 		f.marks = maps.Clone(r.Marks)
 	}
 	f.inherited, f.sent, f.nonce = k.fitting(&r), r.Sent, r.Nonce
+	f.renewed = time.UnixMicro(r.Renewed)
 	if f.inherited == nil {
 		f.sent = ""
 	}
@@ -111,7 +112,7 @@ func (k *Keeper) takeOver(ctx context.Context) (done bool, err error) {
 		f.sent = newToken()
 	}
 	if f.disk.Sent != f.sent { //mutant:sent-first
-		if err := k.saveNow(ctx, k.record(f.inherited)); err != nil {
+		if err := k.saveNow(ctx, k.record(f.inherited, nil)); err != nil {
 			return false, err
 		}
 	}
@@ -147,7 +148,8 @@ func (k *Keeper) takeOver(ctx context.Context) (done bool, err error) {
 		} else {
 			pieces = append(pieces, g)
 		}
-		return true, k.open(pieces, false, asked)
+		f.renewed = k.wallNow()
+		return true, k.open(ctx, pieces, false, asked)
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.log.Info("the worker ID in the state file is not held any more, leasing another one",
 			"worker_id", newest.WorkerID, "error", err)
@@ -159,7 +161,7 @@ func (k *Keeper) takeOver(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	f.offline = true
-	if err := k.open(pieces, false, asked); err != nil {
+	if err := k.open(ctx, pieces, false, asked); err != nil {
 		return true, err
 	}
 	k.log.Warn("the coordinator does not answer, going on with the window in the state file",
