@@ -53,6 +53,17 @@ type Config struct {
 	// Lease says how the worker ID is leased. The zero LeaseConfig means the
 	// coordinator's defaults.
 	Lease coord.LeaseConfig
+	// StateFile, if not empty, is the absolute path of a file in which the generator keeps its worker
+	// ID for the next process: a service that restarts while its coordinator is away goes on with it,
+	// within 3 s, until the end of the window that was granted. A Horizon of hours makes that window
+	// long, see the page on outages. The directory must exist on a disk of this machine. Stripe i > 0
+	// has FILE.i. A file serves one generator at a time; the next one waits for it. While the file
+	// cannot be written, IDs end 3 s after the last time written in it.
+	StateFile string
+	// Place is the address of the namespace, for a coordinator that does not know it: a driver that
+	// was given a *sql.DB, for example. It tells namespaces of the same name apart, so that a
+	// StateFile serves while the coordinator is away. Not used if the coordinator knows its address.
+	Place string
 	// Closer, if not nil, is what the generator owns beside its worker IDs: the coordinator, if it was
 	// opened for this generator alone. Close closes it after the worker IDs are released, and New and
 	// Start close it if they fail.
@@ -95,6 +106,8 @@ type settings struct {
 	horizon int64 // ticks
 	rule    rule
 	workers coord.Range
+	// surviving reports that the state file serves while the coordinator is away.
+	surviving bool
 }
 
 // resolve fills in the defaults of cfg and checks it.
@@ -120,6 +133,9 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	}
 	var err error
 	rules := coord.Describe(c).Rules
+	if err := s.resolveStateFile(c, &rules); err != nil {
+		return s, err
+	}
 	if s.Lease, err = rules.Resolve(cfg.Lease); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
@@ -242,5 +258,6 @@ func (s *settings) request(stripe int) coord.Request {
 		Capacity:    s.Layout.Workers(),
 		TTL:         s.Lease.TTL,
 		Ahead:       s.rule.limit,
+		Surviving:   s.surviving,
 	}
 }

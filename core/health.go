@@ -182,6 +182,11 @@ func (s *stripe) health() WorkerHealth {
 // outage returns the window that lies behind that of t, if the coordinator grants windows out
 // of longer ones, and when the longer of the two was renewed last. It runs under the lock.
 func (s *stripe) outage(t *term) (long coord.Outage, renewed time.Time, ok bool) {
+	if t.workerID != noWorker && s.keeper != nil {
+		if o := s.keeper.Outage(); o != nil {
+			return *o, o.Renewed, true
+		}
+	}
 	outlasting, ok := s.g.coordinator.(coord.Outlasting)
 	if !ok || t.workerID == noWorker {
 		return long, s.renewed, false

@@ -81,14 +81,15 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 		return nil, s, err
 	}
 	g := newGenerator(&s)
-	g.coordinator, g.warnings = c, coord.Describe(c).Warnings
+	g.coordinator = c
+	g.warnings = append(slices.Clip(coord.Describe(c).Warnings), s.stateFileWarnings()...)
 	g.closer = cfg.Closer
 	for _, w := range g.warnings {
 		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning",
 			w)
 	}
 	for i, st := range g.stripes {
-		st.keeper = keeper.New(keeper.Config{
+		cfg := keeper.Config{
 			Coordinator:  c,
 			Gate:         st,
 			Clock:        s.Clock,
@@ -100,7 +101,12 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 			CatchUp:      s.rule.catchUp,
 			StartTimeout: s.StartTimeout,
 			OnCall:       g.calls.report,
-		})
+			Place:        s.Place,
+		}
+		if s.StateFile != "" {
+			cfg.File = s.stateFile(i)
+		}
+		st.keeper = keeper.New(cfg)
 	}
 	return g, s, nil
 }

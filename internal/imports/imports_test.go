@@ -43,12 +43,13 @@ var allowed = map[string][]string{
 	},
 	"core": {
 		"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
-		"coord/driver", "internal/spelling", "internal/remainder",
+		"coord/driver", "internal/spelling", "internal/remainder", "internal/statefile",
+		"internal/filelock", "internal/filesys",
 	},
 	"core/coretest": {
 		"clock", "coord", "internal/keeper", "internal/logs", "core",
 		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling",
-		"internal/remainder",
+		"internal/remainder", "internal/statefile", "internal/filelock", "internal/filesys",
 	},
 	"internal/drivers":  nil,
 	"internal/filesys":  nil,
@@ -158,6 +159,7 @@ func TestServiceImports(t *testing.T) {
 	inside := []string{
 		"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/remainder",
 		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1",
+		"internal/statefile", "internal/filelock", "internal/filesys",
 	}
 	for pkg, want := range map[string]struct{ inside, modules []string }{
 		"client": {

@@ -59,8 +59,9 @@ func (r *Record) has(token string) bool {
 }
 
 const (
-	// markAhead is how far the mark lies ahead of the clock. It is raised three times as often.
-	markAhead = 3 * time.Second
+	// MarkAhead is how far the mark lies ahead of the clock, beyond Request.Ahead. It is raised three
+	// times as often.
+	MarkAhead = 3 * time.Second
 	// filePatience is how long an acquisition waits for the disk, and for a coordinator without
 	// which the window in the file serves.
 	filePatience = 2 * time.Second
@@ -131,7 +132,7 @@ func (k *Keeper) usable(g coord.Grant) coord.Grant {
 
 // ahead is how far a mark lies ahead of the clock, in ticks.
 func (k *Keeper) ahead() int64 {
-	return max(k.cfg.Request.Scale.TicksUp(markAhead.Microseconds()), 3) + k.cfg.Request.Ahead
+	return max(k.cfg.Request.Scale.TicksUp(MarkAhead.Microseconds()), 3) + k.cfg.Request.Ahead
 }
 
 // own returns the windows that a successor may go on with.
@@ -187,7 +188,7 @@ func (f *stateFile) call(call func() error) {
 // save begins to save a record. No other call is under way.
 func (k *Keeper) save(r *Record) {
 	k.file.tried = r
-	k.file.saveAt = time.Now().Add(markAhead / 3)
+	k.file.saveAt = time.Now().Add(MarkAhead / 3)
 	k.file.call(func() error { return k.file.Save(*r) })
 }
 
@@ -357,8 +358,8 @@ func (k *Keeper) closeFile() error {
 		return f.Close()
 	}
 	go func() {
-		<-f.calls
-		_ = f.Close()
+		err := <-f.calls
+		k.log.Info("state file unlocked", "state_file", f.Path(), "error", errors.Join(err, f.Close()))
 	}()
 	return errors.Join(err, fmt.Errorf("state file %q stays locked until its disk answers or this "+
 		"process ends", f.Path()))

@@ -33,6 +33,7 @@ type disk struct {
 // access is what one process has of a disk.
 type access struct {
 	*disk
+	t      *testing.T
 	killed bool
 	saves  int
 }
@@ -96,7 +97,7 @@ func (a *access) Save(content any) error {
 		return errDisk
 	}
 	if a.pending != nil || a.user != a {
-		panic("two writes at a time, or a write without the lock")
+		a.t.Error("two writes at a time, or a write without the lock")
 	}
 	a.pending = b
 	a.saves++
@@ -167,7 +168,7 @@ func (d *disk) records() (all []keeper.Record) {
 func (d *disk) join(t *testing.T, f *coordtest.Fake, led *ledger,
 	edit ...func(*keeper.Config),
 ) (*rig, *access) {
-	a := &access{disk: d}
+	a := &access{disk: d, t: t}
 	r := join(t, f, led, append(edit, func(c *keeper.Config) { c.File, c.Place = a, "fake" })...)
 	r.line.set(func(l *line) {
 		l.onRelease = func(g coord.Grant, _ int64) { d.mayRelease(t, g) }

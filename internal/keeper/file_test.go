@@ -87,7 +87,7 @@ func TestFile_RestartInAnOutage(t *testing.T) {
 			t.Errorf("%d calls of Acquire in the outage", n-acquired)
 		}
 		r.fake.Outage(false)
-		p, a = r.run()
+		p, _ = r.run()
 		p.serves(15 * time.Minute)
 		p.holds(1, r.record().Pieces[0].WorkerID)
 		p.stop()
@@ -206,7 +206,7 @@ func TestFile_DoesNotFit(t *testing.T) {
 		_ = p.crash(a)                                           // its calls fail
 		f := coordtest.NewFake(coordtest.FakeConfig{Workers: 8}) // which knows no layout yet
 		p = join(t, f, newLedger(t, f), lease(ttl, 10*time.Minute), func(c *keeper.Config) {
-			c.File, c.Place = &access{disk: r.disk}, "fake"
+			c.File, c.Place = &access{disk: r.disk, t: t}, "fake"
 			if edit != nil {
 				edit(c)
 			}
@@ -293,7 +293,7 @@ func TestFile_StopWithAHangingDisk(t *testing.T) {
 		if n := r.fake.Count(coordtest.Release); n != 0 {
 			t.Errorf("%d releases were sent", n)
 		}
-		if _, err := (&access{disk: r.disk}).Load(&keeper.Record{}); !errors.Is(err, errInUse) {
+		if _, err := (&access{disk: r.disk, t: t}).Load(&keeper.Record{}); !errors.Is(err, errInUse) {
 			t.Errorf("the file is not locked: %v", err)
 		}
 		pass(time.Minute)

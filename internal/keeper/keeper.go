@@ -129,7 +129,7 @@ func New(cfg Config) *Keeper {
 	}
 	if cfg.File != nil {
 		k.file = &stateFile{File: cfg.File, calls: make(chan error, 1)}
-		k.diskRetries = newBackoff(markAhead / 6)
+		k.diskRetries = newBackoff(MarkAhead / 6)
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
