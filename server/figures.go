@@ -182,12 +182,12 @@ func (h history) rates(key string) (all []float64) {
 // traffic counts the requests of a route.
 type traffic struct {
 	requests, refused, failed atomic.Uint64
-	took                      durations
+	took                      [1000]atomic.Int64 // how long the last requests took
 }
 
 // count counts a request. How long it took counts where IDs are issued: a stream takes hours.
 func (t *traffic) count(issues bool, status int, took time.Duration) {
-	t.requests.Add(1)
+	n := t.requests.Add(1)
 	switch {
 	case status >= 500:
 		t.failed.Add(1)
@@ -195,27 +195,18 @@ func (t *traffic) count(issues bool, status int, took time.Duration) {
 		t.refused.Add(1)
 	}
 	if issues {
-		t.took.add(took)
+		t.took[n%uint64(len(t.took))].Store(int64(took))
 	}
 }
 
-// durations are how long the last requests took.
-type durations struct {
-	last [1000]atomic.Int64
-	all  atomic.Uint64
-}
-
-func (d *durations) add(took time.Duration) {
-	d.last[d.all.Add(1)%uint64(len(d.last))].Store(int64(took))
-}
-
-// slow returns what 99 % of the requests did not exceed; 0: there were none.
-func (d *durations) slow() time.Duration {
-	var sorted [len(d.last)]int64 // those that there were not are 0
+// slow returns the time that 99 % of the last requests did not exceed; 0 for a route that does not
+// issue IDs.
+func (t *traffic) slow() time.Duration {
+	var sorted [len(t.took)]int64 // 0 for requests that have not been made
 	for i := range sorted {
-		sorted[i] = d.last[i].Load()
+		sorted[i] = t.took[i].Load()
 	}
 	slices.Sort(sorted[:])
-	n := min(int(d.all.Load()), len(sorted))
+	n := min(int(t.requests.Load()), len(sorted))
 	return time.Duration(sorted[len(sorted)-1-n/100])
 }

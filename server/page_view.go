@@ -248,7 +248,7 @@ func (s *Server) callerTable(f *facts) table {
 			continue
 		}
 		slow := ""
-		if d := s.traffic[pattern].took.slow(); d > 0 {
+		if d := s.traffic[pattern].slow(); d > 0 {
 			slow = span(d)
 		}
 		key := "requests " + pattern

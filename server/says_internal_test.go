@@ -231,15 +231,15 @@ func TestRates(t *testing.T) {
 // TestDurations: it is told what 99 % of the last requests did not exceed, and streams do not
 // count.
 func TestDurations(t *testing.T) {
-	var route traffic
-	route.count(false, 200, time.Hour)
-	if got := route.took.slow(); got != 0 {
+	var stream, route traffic
+	stream.count(false, 200, time.Hour)
+	if got := stream.slow(); got != 0 {
 		t.Errorf("a stream is a request of %v", got)
 	}
 	for i := range 3000 {
 		route.count(true, 200, time.Duration(i+1)*time.Millisecond)
 		want := map[int]time.Duration{0: 1, 1: 2, 99: 99, 199: 198, 2999: 2990}[i]
-		if got := route.took.slow(); want > 0 && got != want*time.Millisecond {
+		if got := route.slow(); want > 0 && got != want*time.Millisecond {
 			t.Errorf("99 %% of %d requests took at most %v, want %v ms", i+1, got, want)
 		}
 	}
