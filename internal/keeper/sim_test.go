@@ -183,13 +183,15 @@ func (p *simProcess) next() *rig {
 	r, file := p.disk.join(p.t, p.fake, p.led, edit...)
 	r.line.set(func(l *line) {
 		l.acquired = func(g coord.Grant, err error) (coord.Grant, error) {
-			if err == nil && p.rnd.IntN(3) == 0 {
+			if err == nil && g.Generation%3 == 0 {
 				g.NotBefore = p.forgotten(g)
 			}
 			return g, err
 		}
 	})
 	p.file = file
+	p.led.mu.Lock()
+	defer p.led.mu.Unlock()
 	p.gates = append(p.gates, r.gate)
 	return r
 }
@@ -197,11 +199,12 @@ func (p *simProcess) next() *rig {
 // forgotten returns where the window of a new grant begins if the back end has forgotten the last
 // one of its worker ID, which was that of this process.
 func (p *simProcess) forgotten(g coord.Grant) int64 {
-	if now := p.disk.lineage(); now != p.chain {
-		p.chain, p.gates = now, p.gates[len(p.gates)-1:]
-	}
+	now := p.disk.lineage()
 	p.led.mu.Lock()
 	defer p.led.mu.Unlock()
+	if now != p.chain {
+		p.chain, p.gates = now, p.gates[len(p.gates)-1:]
+	}
 	begins := g.NotBefore
 	for _, gate := range p.gates {
 		for _, t := range gate.mine {
