@@ -9,8 +9,8 @@ import (
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
-// slice is how many requests BenchmarkOfBare sends to one of two handlers before it sends as many to
-// the other one: so few that other work on the machine slows down both.
+// slice is how many requests BenchmarkOfBare sends to one of two handlers before it sends as many
+// to the other one: so few that other work on the machine slows down both.
 const slice = 256
 
 // BenchmarkOfBare measures the rate of the service as a part of the rate of a bare handler that
@@ -22,7 +22,7 @@ func BenchmarkOfBare(b *testing.B) {
 	both := handlers(b)
 	for _, tt := range []struct {
 		name, request string
-		bare, ids     http.Handler
+		minimal, ids  http.Handler
 	}{
 		{"http", request, both["bare"], both["ids"]},
 		{"connect", generate(b, 1), uncached(rpc), serverOf(b, wide)},
@@ -35,7 +35,7 @@ func BenchmarkOfBare(b *testing.B) {
 				saturate(b, all, 8*slice)
 				return all
 			}
-			bare, ids := dialed(tt.bare), dialed(tt.ids)
+			minimal, ids := dialed(tt.minimal), dialed(tt.ids)
 			timed := func(all []*conn) float64 {
 				began := time.Now()
 				saturate(b, all, slice)
@@ -43,7 +43,7 @@ func BenchmarkOfBare(b *testing.B) {
 			}
 			var ratios []float64
 			for b.Loop() {
-				first := timed(bare)
+				first := timed(minimal)
 				ratios = append(ratios, first/timed(ids))
 			}
 			slices.Sort(ratios)
