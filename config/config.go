@@ -112,7 +112,7 @@ func (c Config) explain(err error) error {
 		return err
 	}
 	var from []string
-	for _, s := range table {
+	for _, s := range c.table() {
 		if origin, ok := c.origins[s.key]; ok {
 			from = append(from, s.key+" is set in "+origin)
 		}
@@ -135,8 +135,8 @@ func (c Config) at(key string) string {
 // password.
 func (c Config) String() string {
 	var b strings.Builder
-	for _, s := range table {
-		if v := s.get(c); v != "" {
+	for _, s := range c.table() {
+		if v := s.get(); v != "" {
 			fmt.Fprintf(&b, " %s=%q", s.key, v)
 		}
 	}
@@ -152,8 +152,8 @@ func (c Config) Format(f fmt.State, _ rune) {
 // password.
 func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
-	for _, s := range table {
-		if v := s.get(c); v != "" {
+	for _, s := range c.table() {
+		if v := s.get(); v != "" {
 			attrs = append(attrs, slog.String(s.key, v))
 		}
 	}

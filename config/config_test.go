@@ -93,6 +93,7 @@ func lookupIn(env map[string]string) func(string) (string, bool) {
 // TestKeys: each key works in the file and in the environment, which wins, and in
 // quotes.
 func TestKeys(t *testing.T) {
+	table := new(Config).table()
 	for i, key := range settings.Keys {
 		if len(table) != len(settings.Keys) || table[i].key != key {
 			t.Fatalf("the table of settings does not have %s in its place", key)

@@ -24,7 +24,7 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 	out := c
 	out.origins = maps.Clone(c.origins)
 	errs := []error{settings.CheckEnv(lookup)}
-	for _, s := range table {
+	for _, s := range out.table() {
 		name := settings.EnvName(s.key)
 		if v, ok := lookup(name); ok && v != "" {
 			errs = append(errs, out.store(s, v, name))
@@ -41,24 +41,23 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 
 // expand replaces the references to variables in all URLs.
 func (c *Config) expand(lookup func(string) (string, bool)) (errs []error) {
-	for _, s := range table {
+	for _, s := range c.table() {
 		if s.url == nil {
 			continue
 		}
-		to := s.url(c)
-		url, err := expand(*to, lookup)
+		url, err := expand(*s.url, lookup)
 		if err != nil {
 			errs = append(errs, invalid("config: %s%s: %w", c.at(s.key), s.key, err))
 			continue
 		}
-		*to = url
+		*s.url = url
 	}
 	return errs
 }
 
 // store stores a value and where it comes from. An error names both.
 func (c *Config) store(s setting, v, origin string) error {
-	if err := s.set(c, v); err != nil {
+	if err := s.set(v); err != nil {
 		if s.url != nil {
 			return invalid("config: %s: %s: %w", origin, s.key, err)
 		}

@@ -120,7 +120,7 @@ func describe(err error) string {
 
 // pair reads one key and its value.
 func (p *parser) pair(key, value *yaml.Node) {
-	s, ok := find(key.Value)
+	s, ok := p.config.find(key.Value)
 	if key.Kind != yaml.ScalarNode {
 		p.fail(key.Line, "a key that is no word; known are %s", strings.Join(settings.Keys, ", "))
 		return

@@ -43,8 +43,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("layout %v", c.Layout)
 		}
 		var again strings.Builder
-		for _, s := range table {
-			if v := s.get(c); v != "" {
+		for _, s := range c.table() {
+			if v := s.get(); v != "" {
 				fmt.Fprintf(&again, "%s: %q\n", s.key, v)
 			}
 		}
@@ -71,6 +71,7 @@ func FuzzEnvironment(f *testing.F) {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
+		table := new(Config).table()
 		s := table[int(which)%len(table)]
 		if value == "" || strings.Contains(value, "${") {
 			return
@@ -84,10 +85,12 @@ func FuzzEnvironment(f *testing.F) {
 			}
 			return
 		}
-		if shown := s.get(c); shown != "" {
+		s, _ = c.find(s.key)
+		if shown := s.get(); shown != "" {
 			env[settings.EnvName(s.key)] = shown
-			if back, err := (Config{}).WithEnv(lookupIn(env)); err != nil || s.get(back) != shown {
-				t.Errorf("%s=%q is shown as %q, and then as %q, %v", s.key, value, shown, s.get(back), err)
+			back, err := Config{}.WithEnv(lookupIn(env))
+			if again, _ := back.find(s.key); err != nil || again.get() != shown {
+				t.Errorf("%s=%q is shown as %q, and then as %q, %v", s.key, value, shown, again.get(), err)
 			}
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/settings"
 )
@@ -17,117 +16,51 @@ const (
 	keyFormats     = "formats"
 )
 
-// setting is a key of the file and a variable of the environment.
+// setting is a key of the file and a variable of the environment, for one [Config].
 type setting struct {
 	key string
 	// set stores a value. Its error says what is allowed, without key and value.
-	set func(c *Config, value string) error
+	set func(value string) error
 	// get returns the value, fit to be shown; "" if it is not set.
-	get func(c Config) string
+	get func() string
 	// url is where a URL is stored, which may contain a password and references to variables; nil: the
 	// value is none.
-	url func(c *Config) *string
+	url *string
 }
 
-// table is all settings, in the order of [settings.Keys].
-var table = []setting{
-	urlSetting(keyCoordinator, func(c *Config) *string { return &c.Coordinator }),
-	{
-		key: keyState,
-		set: func(c *Config, v string) error { c.State = v; return checkState(v) },
-		get: func(c Config) string { return c.State },
-	},
-	{
-		key: "layout",
-		set: func(c *Config, v string) (err error) { c.Layout, err = core.ParseLayout(v); return err },
-		get: func(c Config) string {
-			if c.Layout == (core.Layout{}) {
-				return ""
-			}
-			return c.Layout.String()
-		},
-	},
-	durationSetting("ttl", func(c *Config) *time.Duration { return &c.Lease.TTL }, false),
-	durationSetting("horizon", func(c *Config) *time.Duration { return &c.Lease.Horizon }, false),
-	durationSetting("renew", func(c *Config) *time.Duration { return &c.Lease.RenewEvery }, false),
-	{
-		key: "worker_ids",
-		set: func(c *Config, v string) (err error) { c.Lease.WorkerIDs, err = parseRange(v); return err },
-		get: func(c Config) string {
-			if c.Lease.WorkerIDs == (coord.Range{}) {
-				return ""
-			}
-			return c.Lease.WorkerIDs.String()
-		},
-	},
-	{
-		key: "identity",
-		set: func(c *Config, v string) error {
-			// Nothing but the identity is set, so nothing but it can be refused.
-			_, err := coord.LeaseRules{}.Resolve(coord.LeaseConfig{Identity: v})
-			c.Lease.Identity = v
-			return err
-		},
-		get: func(c Config) string { return c.Lease.Identity },
-	},
-	{
-		key: "rollback_tolerance",
-		set: func(c *Config, v string) (err error) {
-			c.RollbackTolerance, err = parseDuration(v, true)
-			if c.RollbackTolerance == 0 {
-				c.RollbackTolerance = -1 // how core.Config spells none; its 0 is the default
-			}
-			return err
-		},
-		get: func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
-	},
-	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, true),
-	numberSetting("spread_below", func(c *Config) *int { return &c.SpreadBelow }, 0),
-	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
-	durationSetting("start_timeout", func(c *Config) *time.Duration {
-		return &c.StartTimeout
-	}, false),
-	urlSetting(keyStore, func(c *Config) *string { return &c.Store }),
-	{
-		key: keySegments,
-		set: func(c *Config, v string) (err error) { c.Segments, err = parseTags(v); return err },
-		get: func(c Config) string { return strings.Join(c.Segments, ",") },
-	},
-	{
-		key: keyFormats,
-		set: func(c *Config, v string) (err error) { c.Formats, err = parseFormats(v); return err },
-		get: func(c Config) string { return showTags(c.Formats) },
-	},
-	{
-		key: "max_step",
-		set: func(c *Config, v string) (err error) { c.MaxSteps, err = parseMaxSteps(v); return err },
-		get: func(c Config) string { return showTags(c.MaxSteps) },
-	},
-	{
-		key: "hold",
-		set: func(c *Config, v string) (err error) { c.Holds, err = parseHolds(v); return err },
-		get: func(c Config) string { return showTags(c.Holds) },
-	},
-	{
-		key: "year_start",
-		set: func(c *Config, v string) (err error) { c.YearStart, err = parseMonth(v); return err },
-		get: func(c Config) string { return showNumber(int(c.YearStart)) },
-	},
-	{
-		key: "zone",
-		set: func(c *Config, v string) (err error) { c.Zone, err = settings.ParseZone(v); return err },
-		get: func(c Config) string {
-			if c.Zone == nil {
-				return ""
-			}
-			return c.Zone.String()
-		},
-	},
+// table returns all settings of c, in the order of [settings.Keys].
+func (c *Config) table() []setting {
+	return []setting{
+		urlSetting(keyCoordinator, &c.Coordinator),
+		newSetting(keyState, &c.State, checked(checkState), show),
+		newSetting("layout", &c.Layout, core.ParseLayout, show),
+		newSetting("ttl", &c.Lease.TTL, durations(false), showDuration),
+		newSetting("horizon", &c.Lease.Horizon, durations(false), showDuration),
+		newSetting("renew", &c.Lease.RenewEvery, durations(false), showDuration),
+		newSetting("worker_ids", &c.Lease.WorkerIDs, parseRange, show),
+		newSetting("identity", &c.Lease.Identity, parseIdentity, show),
+		newSetting("rollback_tolerance", &c.RollbackTolerance, parseTolerance, showDuration),
+		newSetting("lead", &c.Lead, durations(true), showDuration),
+		newSetting("spread_below", &c.SpreadBelow, numbers(0), show),
+		newSetting("stripes", &c.Stripes, numbers(1), show),
+		newSetting("start_timeout", &c.StartTimeout, durations(false), showDuration),
+		urlSetting(keyStore, &c.Store),
+		newSetting(keySegments, &c.Segments, parseTags, func(tags []string) string {
+			return strings.Join(tags, ",")
+		}),
+		newSetting(keyFormats, &c.Formats, parseFormats, showTags),
+		newSetting("max_step", &c.MaxSteps, parseMaxSteps, showTags),
+		newSetting("hold", &c.Holds, parseHolds, showTags),
+		newSetting("year_start", &c.YearStart, parseMonth, func(m time.Month) string {
+			return show(int(m))
+		}),
+		newSetting("zone", &c.Zone, settings.ParseZone, show),
+	}
 }
 
 // find returns the setting of a key, or false.
-func find(key string) (setting, bool) {
-	for _, s := range table {
+func (c *Config) find(key string) (setting, bool) {
+	for _, s := range c.table() {
 		if s.key == key {
 			return s, true
 		}
@@ -135,33 +68,25 @@ func find(key string) (setting, bool) {
 	return setting{}, false
 }
 
-func urlSetting(key string, field func(*Config) *string) setting {
+// newSetting returns the setting of a key whose value is stored in a field.
+func newSetting[T any](key string, field *T, parse func(string) (T, error),
+	text func(T) string,
+) setting {
 	return setting{
 		key: key,
-		set: func(c *Config, v string) error {
-			*field(c) = v
-			return checkURL(v)
-		},
-		get: func(c Config) string { return showURL(*field(&c)) },
-		url: field,
+		set: func(v string) (err error) { *field, err = parse(v); return err },
+		get: func() string { return text(*field) },
 	}
 }
 
-func durationSetting(key string, field func(*Config) *time.Duration, orZero bool) setting {
-	return setting{
-		key: key,
-		set: func(c *Config, v string) (err error) {
-			*field(c), err = parseDuration(v, orZero)
-			return err
-		},
-		get: func(c Config) string { return showDuration(*field(&c)) },
-	}
+// urlSetting is newSetting for a URL.
+func urlSetting(key string, field *string) setting {
+	s := newSetting(key, field, checked(checkURL), showURL)
+	s.url = field
+	return s
 }
 
-func numberSetting(key string, field func(*Config) *int, least int) setting {
-	return setting{
-		key: key,
-		set: func(c *Config, v string) (err error) { *field(c), err = parseNumber(v, least); return err },
-		get: func(c Config) string { return showNumber(*field(&c)) },
-	}
+// checked returns a parser of texts that are stored as they are.
+func checked(check func(string) error) func(string) (string, error) {
+	return func(v string) (string, error) { return v, check(v) }
 }

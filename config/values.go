@@ -28,6 +28,21 @@ func parseDuration(v string, orZero bool) (time.Duration, error) {
 		"500ms; leave the key out for the default")
 }
 
+// durations returns parseDuration for durations of one kind.
+func durations(orZero bool) func(string) (time.Duration, error) {
+	return func(v string) (time.Duration, error) { return parseDuration(v, orZero) }
+}
+
+// parseTolerance reads a duration. It returns -1 for none, as [core.Config] has it: there, 0 is the
+// default.
+func parseTolerance(v string) (time.Duration, error) {
+	d, err := parseDuration(v, true)
+	if d == 0 {
+		d = -1
+	}
+	return d, err
+}
+
 func showDuration(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -48,11 +63,24 @@ func parseNumber(v string, least int) (int, error) {
 	return n, nil
 }
 
-func showNumber(n int) string {
-	if n == 0 {
+// numbers returns parseNumber for numbers from least on.
+func numbers(least int) func(string) (int, error) {
+	return func(v string) (int, error) { return parseNumber(v, least) }
+}
+
+// show prints a value; "" if it is the zero one.
+func show[T comparable](v T) string {
+	if v == *new(T) {
 		return ""
 	}
-	return strconv.Itoa(n)
+	return fmt.Sprint(v)
+}
+
+// parseIdentity reads an identity.
+func parseIdentity(v string) (string, error) {
+	// Nothing but the identity is set, so nothing but it can be refused.
+	_, err := coord.LeaseRules{}.Resolve(coord.LeaseConfig{Identity: v})
+	return v, err
 }
 
 // parseRange reads what [coord.Range.String] prints: 0-511, or 512- for all from 512
