@@ -70,7 +70,7 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	if err := settings.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
-	for _, k := range serveKeys {
+	for _, k := range set.keys() {
 		if k.to != nil && k.name != ofStore {
 			continue
 		}

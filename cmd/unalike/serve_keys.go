@@ -20,95 +20,73 @@ type serveKey struct {
 	// those of a value, or of each part of one; nil: any, or it has none
 	members []string
 	// where the value goes; nil: it is one of package config about tags
-	to func(*serveSettings) any
+	to any
 }
 
-// serveKeys are all of them.
-var serveKeys = []serveKey{
-	{"listen", "an address: host:port", nil, func(s *serveSettings) any { return &s.Listen }},
-	{"admin_listen", "an address: host:port, or unix:PATH", nil, func(s *serveSettings) any {
-		return &s.AdminListen
-	}},
-	{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, func(s *serveSettings) any {
-		return &s.Generators
-	}},
-	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
-	{name: "formats"},
-	{name: "max_step"},
-	{name: "hold"},
-	{name: "year_start"},
-	{name: "zone"},
-	{
-		"tokens", "a list: [{file: PATH, may: [generate]}]",
-		[]string{"file", "may", "ids_per_second"},
-		func(s *serveSettings) any { return &s.Tokens },
-	},
-	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any {
-		return &s.Leaf
-	}},
-	{
-		"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}",
-		[]string{"cert", "key", "client_ca"},
-		func(s *serveSettings) any { return &s.TLS },
-	},
-	{"hosts", "a list of names: [ids.example.com]", nil, func(s *serveSettings) any {
-		return &s.Hosts
-	}},
-	{"ready", "all or any", nil, func(s *serveSettings) any { return &s.Ready }},
-	{"access_log", "off, errors or all", nil, func(s *serveSettings) any { return &s.AccessLog }},
-	{"max_count", "a whole number", nil, func(s *serveSettings) any { return &s.MaxCount }},
-	{"max_wait", "a duration with a unit, for example 30s", nil, func(s *serveSettings) any {
-		return &s.MaxWait
-	}},
-	{"max_connections", "a whole number", nil, func(s *serveSettings) any {
-		return &s.MaxConnections
-	}},
-	{"max_connection_age", "a duration with a unit, for example 10m", nil, func(s *serveSettings) any {
-		return &s.MaxConnectionAge
-	}},
-	{"max_streams", "a whole number", nil, func(s *serveSettings) any { return &s.MaxStreams }},
-	{"max_watches", "a whole number", nil, func(s *serveSettings) any { return &s.MaxWatches }},
-	{"max_reply_bytes", "a whole number of bytes", nil, func(s *serveSettings) any {
-		return &s.MaxReplyBytes
-	}},
-}
-
-// serveKeyOf returns a key by its name; nil: there is none.
-func serveKeyOf(name string) *serveKey {
-	i := slices.IndexFunc(serveKeys, func(k serveKey) bool { return k.name == name })
-	if i < 0 {
-		return nil
+// keys returns all of them.
+func (s *serveSettings) keys() []serveKey {
+	return []serveKey{
+		{"listen", "an address: host:port", nil, &s.Listen},
+		{"admin_listen", "an address: host:port, or unix:PATH", nil, &s.AdminListen},
+		{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, &s.Generators},
+		{"store", "a URL", nil, &s.Store},
+		{name: "formats"},
+		{name: "max_step"},
+		{name: "hold"},
+		{name: "year_start"},
+		{name: "zone"},
+		{
+			"tokens", "a list: [{file: PATH, may: [generate]}]",
+			[]string{"file", "may", "ids_per_second"},
+			&s.Tokens,
+		},
+		{"leaf", "a mapping: {may: anyone}", []string{"may"}, &s.Leaf},
+		{
+			"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}",
+			[]string{"cert", "key", "client_ca"},
+			&s.TLS,
+		},
+		{"hosts", "a list of names: [ids.example.com]", nil, &s.Hosts},
+		{"ready", "all or any", nil, &s.Ready},
+		{"access_log", "off, errors or all", nil, &s.AccessLog},
+		{"max_count", "a whole number", nil, &s.MaxCount},
+		{"max_wait", "a duration with a unit, for example 30s", nil, &s.MaxWait},
+		{"max_connections", "a whole number", nil, &s.MaxConnections},
+		{"max_connection_age", "a duration with a unit, for example 10m", nil, &s.MaxConnectionAge},
+		{"max_streams", "a whole number", nil, &s.MaxStreams},
+		{"max_watches", "a whole number", nil, &s.MaxWatches},
+		{"max_reply_bytes", "a whole number of bytes", nil, &s.MaxReplyBytes},
 	}
-	return &serveKeys[i]
 }
 
 // readKeys reads the keys of serve from the file, and returns the others. It reports all mistakes
 // at once.
 func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error) {
 	others, tags := &yaml.Node{Kind: yaml.MappingNode}, &yaml.Node{Kind: yaml.MappingNode}
-	lines := map[string]int{}
+	keys, lines := s.keys(), map[string]int{}
 	var errs []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		line, twice := lines[key.Value]
 		lines[key.Value] = key.Line
 		known := slices.Contains(settings.Keys, key.Value)
-		switch k := serveKeyOf(key.Value); {
+		at := slices.IndexFunc(keys, func(k serveKey) bool { return k.name == key.Value })
+		switch {
 		case key.Kind != yaml.ScalarNode:
 			errs = append(errs, fmt.Errorf("line %d: a key that is no word", key.Line))
 		case twice:
 			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value,
 				line))
-		case k != nil && k.to == nil:
+		case at >= 0 && keys[at].to == nil:
 			tags.Content = append(tags.Content, key, value)
-		case k != nil:
+		case at >= 0:
 			s.own = s.own || !known
-			errs = append(errs, k.read(s, value))
+			errs = append(errs, keys[at].read(value))
 		case known:
 			others.Content = append(others.Content, key, value)
 		default:
 			errs = append(errs, fmt.Errorf("line %d: %s", key.Line,
-				spelling.UnknownKey(key.Value, allKeys())))
+				spelling.UnknownKey(key.Value, s.allKeys())))
 		}
 	}
 	if len(tags.Content) > 0 {
@@ -122,11 +100,11 @@ func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error)
 }
 
 // read reads the value of a key.
-func (k *serveKey) read(s *serveSettings, value *yaml.Node) error {
+func (k *serveKey) read(value *yaml.Node) error {
 	if err := k.checkMembers(value); err != nil {
 		return err
 	}
-	if err := value.Decode(k.to(s)); err != nil || value.ShortTag() == "!!float" {
+	if err := value.Decode(k.to); err != nil || value.ShortTag() == "!!float" {
 		// which would be cut off
 		return fmt.Errorf("line %d: %s%s is not right; it is %s", value.Line, k.name, shown(value),
 			k.form)
@@ -166,8 +144,8 @@ func (k *serveKey) checkMembers(value *yaml.Node) error {
 }
 
 // allKeys are those of serve and those of a generator.
-func allKeys() (names []string) {
-	for _, k := range serveKeys {
+func (s *serveSettings) allKeys() (names []string) {
+	for _, k := range s.keys() {
 		names = append(names, k.name)
 	}
 	for _, key := range settings.Keys {
