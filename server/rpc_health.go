@@ -8,7 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -82,33 +82,27 @@ func (r rpc) healthWatcher(options []connect.HandlerOption) (http.Handler, error
 	}, connect.WithHandlerOptions(options...), empty), nil
 }
 
-// healthMessages returns the messages of gRPC's health check, which are registered nowhere: whoever
-// has gRPC's own library in the program has them already.
+// healthFile has the messages of gRPC's health check. They are registered nowhere: a program with
+// gRPC's own library has registered them already.
+const healthFile = `name: "health.proto" syntax: "proto3"
+	enum_type { name: "ServingStatus"
+		value { name: "UNKNOWN" number: 0 }
+		value { name: "SERVING" number: 1 }
+		value { name: "NOT_SERVING" number: 2 }
+		value { name: "SERVICE_UNKNOWN" number: 3 } }
+	message_type { name: "HealthCheckRequest"
+		field { name: "service" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING } }
+	message_type { name: "HealthCheckResponse"
+		field { name: "status" number: 1 label: LABEL_OPTIONAL type: TYPE_ENUM
+			type_name: ".ServingStatus" } }`
+
+// healthMessages returns the two messages of healthFile.
 func healthMessages() (request, reply protoreflect.MessageDescriptor, err error) {
-	message := func(name string, f *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
-		f.Number, f.Label = proto.Int32(1), descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
-		return &descriptorpb.DescriptorProto{
-			Name: &name, Field: []*descriptorpb.FieldDescriptorProto{f},
-		}
+	var text descriptorpb.FileDescriptorProto
+	if err := prototext.Unmarshal([]byte(healthFile), &text); err != nil {
+		return nil, nil, err
 	}
-	status := &descriptorpb.EnumDescriptorProto{Name: proto.String("ServingStatus")}
-	for i, name := range []string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"} {
-		status.Value = append(status.Value,
-			&descriptorpb.EnumValueDescriptorProto{Name: &name, Number: proto.Int32(int32(i))})
-	}
-	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: proto.String("health.proto"), Syntax: proto.String("proto3"),
-		EnumType: []*descriptorpb.EnumDescriptorProto{status},
-		MessageType: []*descriptorpb.DescriptorProto{
-			message("HealthCheckRequest", &descriptorpb.FieldDescriptorProto{
-				Name: proto.String("service"), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
-			}),
-			message("HealthCheckResponse", &descriptorpb.FieldDescriptorProto{
-				Name: proto.String("status"), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
-				TypeName: proto.String(".ServingStatus"),
-			}),
-		},
-	}, nil)
+	file, err := protodesc.NewFile(&text, nil)
 	if err != nil {
 		return nil, nil, err
 	}

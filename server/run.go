@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 	if s.tokens != nil {
 		all.Go(func() {
-			for pauseFor(ctx, reloadEvery) {
+			for lifetime.Sleep(ctx, reloadEvery) {
 				_ = s.reload(false) // the log has the error
 			}
 		})
@@ -43,22 +44,10 @@ func (s *Server) Run(ctx context.Context) {
 	if s.cfg.Numbers != nil {
 		all.Go(func() { s.keepNumbers(ctx) })
 	}
-	for pauseFor(ctx, sampleEvery) {
+	for lifetime.Sleep(ctx, sampleEvery) {
 		s.facts()
 	}
 	all.Wait()
-}
-
-// pauseFor waits and reports whether ctx has not ended.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // readNamespaces reads the namespace of a generator until ctx ends.
@@ -72,9 +61,9 @@ func (s *Server) readNamespaces(ctx context.Context, g *generator) {
 			_ = g.Ready(soon)
 			cancel()
 		case err != nil:
-			pauseFor(ctx, listSoon)
+			lifetime.Sleep(ctx, listSoon)
 		default:
-			pauseFor(ctx, listEvery)
+			lifetime.Sleep(ctx, listEvery)
 		}
 	}
 }
@@ -154,7 +143,7 @@ func (s *Server) keepNumbers(ctx context.Context) {
 			logged = reason
 			s.log.Warn("store is not open; retrying", "error", err)
 		}
-		if !pauseFor(ctx, storeEvery) {
+		if !lifetime.Sleep(ctx, storeEvery) {
 			return
 		}
 	}

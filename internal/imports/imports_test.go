@@ -169,6 +169,7 @@ func TestServiceImports(t *testing.T) {
 		"server": {
 			append([]string{
 				"server", "segment", "proto/unalike/v1/unalikev1connect", "internal/admission",
+				"internal/lifetime",
 			}, inside...),
 			[]string{
 				"google.golang.org/protobuf/", "connectrpc.com/connect",
