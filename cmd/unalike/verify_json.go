@@ -8,23 +8,11 @@ import (
 
 // verifyObject is the report in JSON.
 type verifyObject struct {
-	OK           bool             `json:"ok"`
-	IDs          int64            `json:"ids"`
-	Duplicates   int64            `json:"duplicates"`
-	Extra        int64            `json:"extra"` // how often duplicates occur beyond the first time
-	Outside      int64            `json:"outside"`
-	Early        int64            `json:"early"`
-	TooLate      int64            `json:"late"`
-	NeverGranted int64            `json:"never_granted"` // IDs of worker IDs that never were
-	AfterWindow  int64            `json:"after_window"`  // IDs after the last one of a worker ID
-	Unreadable   int64            `json:"unreadable"`
-	OutOfOrder   int64            `json:"out_of_order"`
-	Unattributed int64            `json:"unattributed"` // IDs of more worker IDs than are kept
-	Clashes      []clashObject    `json:"clashes"`      // the first duplicates
-	Causes       []verify.Cause   `json:"causes"`
-	Examples     []verify.Example `json:"examples"`
-	Workers      []workerObject   `json:"workers"`
-	Holders      []slotObject     `json:"holders"` // of the worker IDs of duplicates
+	OK bool `json:"ok"`
+	*verify.Report
+	Clashes []clashObject  `json:"clashes"` // the first duplicates
+	Workers []workerObject `json:"workers"`
+	Holders []slotObject   `json:"holders"` // of the worker IDs of duplicates
 }
 
 // clashObject is a duplicate in JSON.
@@ -49,14 +37,8 @@ type workerObject struct {
 // verifyJSON is the report for programs. No list in it is null.
 func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	out := verifyObject{
-		OK: r.OK(ordered) && r.IDs > 0, IDs: r.IDs, Duplicates: r.Duplicates, Extra: r.Extra,
-		Outside: r.Outside, Early: r.Early, TooLate: r.TooLate,
-		NeverGranted: r.NeverGranted, AfterWindow: r.AfterWindow, Unreadable: r.Unreadable,
-		OutOfOrder:   r.OutOfOrder,
-		Unattributed: r.Unattributed,
-		Causes:       append([]verify.Cause{}, r.Causes...),
-		Examples:     append([]verify.Example{}, r.Examples...),
-		Clashes:      []clashObject{}, Workers: []workerObject{}, Holders: []slotObject{},
+		OK: r.OK(ordered) && r.IDs > 0, Report: r,
+		Clashes: []clashObject{}, Workers: []workerObject{}, Holders: []slotObject{},
 	}
 	for _, c := range r.Clashes {
 		o := clashObject{

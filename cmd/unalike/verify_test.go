@@ -123,8 +123,8 @@ func TestVerifyFormats(t *testing.T) {
 	if want := `{"ok":false,"ids":2,"duplicates":1,"extra":1,"outside":0,"early":0,"late":0,` +
 		`"never_granted":0,"after_window":0,` +
 		`"unreadable":0,"out_of_order":0,"unattributed":0,` +
-		`"clashes":[{"id":"7","times":2,"places":[]}],"causes":[],` +
-		`"examples":[],"workers":[],"holders":[]}` + "\n"; got.out != want {
+		`"examples":[],"causes":[],"clashes":[{"id":"7","times":2,"places":[]}],` +
+		`"workers":[],"holders":[]}` + "\n"; got.out != want {
 		t.Errorf("%s\nwant %s", got.out, want)
 	}
 }

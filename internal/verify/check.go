@@ -53,7 +53,7 @@ type WorkerRange struct{ First, Last int }
 // temporary files.
 func Check(ctx context.Context, sources []Source, o Options) (r *Report, err error) {
 	c := &check{
-		Options: o, report: &Report{}, tracker: newTracker(o),
+		Options: o, report: &Report{Examples: []Example{}, Causes: []Cause{}}, tracker: newTracker(o),
 		sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{},
 	}
 	defer func() {

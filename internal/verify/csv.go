@@ -43,7 +43,7 @@ func (f Format) readCSV(r io.Reader, name string, to readers) error {
 			return fmt.Errorf("%s: the record after line %d: %w", name, last, err)
 		}
 		last, _ = in.FieldPos(column)
-		if err := f.take(trim([]byte(record[column])), int64(last), to); err != nil {
+		if err := f.take([]byte(record[column]), int64(last), to); err != nil {
 			return err
 		}
 	}

@@ -110,7 +110,7 @@ func (f Format) readLines(r io.Reader, name string, to readers) error {
 		if line == 1 {
 			text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 		}
-		if werr := f.take(trim(text), line, to); werr != nil {
+		if werr := f.take(text, line, to); werr != nil {
 			return werr
 		}
 		if err != nil {
@@ -119,23 +119,10 @@ func (f Format) readLines(r io.Reader, name string, to readers) error {
 	}
 }
 
-// trim cuts off blanks and the ends of lines.
-func trim(text []byte) []byte {
-	for len(text) > 0 && blank(text[len(text)-1]) {
-		text = text[:len(text)-1]
-	}
-	for len(text) > 0 && blank(text[0]) {
-		text = text[1:]
-	}
-	return text
-}
-
-// blank reports whether c separates texts. Zeros, with which a crash can fill a file, do not.
-func blank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
-
-// take hands on the number that a text stands for.
+// take hands on the number that a text stands for, without the blanks around it. Zeros, with which
+// a crash can fill a file, are no blanks.
 func (f Format) take(text []byte, line int64, to readers) error {
-	if len(text) == 0 {
+	if text = bytes.Trim(text, " \n\r\t"); len(text) == 0 {
 		return nil
 	}
 	if f.Digits {

@@ -6,27 +6,32 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
-// Report is what was found.
+// Report is what was found. Programs read it as JSON, in which the command writes Clashes and
+// Workers in another form.
 type Report struct {
-	IDs        int64 // that were read
-	Unreadable int64 // lines that hold no ID
-	Duplicates int64 // IDs that occur more than once
-	Extra      int64 // how often duplicates occur beyond the first time
-	Outside    int64 // IDs that the layout cannot hold, or whose worker IDs are not allowed
-	Early      int64 // IDs stamped before the earliest possible time
-	TooLate    int64 // IDs stamped after the latest possible time
-	OutOfOrder int64 // IDs that follow a larger one of the same worker ID in the same source
+	IDs        int64 `json:"ids"`        // that were read
+	Duplicates int64 `json:"duplicates"` // IDs that occur more than once
+	Extra      int64 `json:"extra"`      // how often duplicates occur beyond the first time
+	// Outside counts the IDs that the layout cannot hold, or whose worker IDs are not allowed, Early
+	// those stamped before the earliest possible time, and TooLate those after the latest.
+	Outside int64 `json:"outside"`
+	Early   int64 `json:"early"`
+	TooLate int64 `json:"late"`
 	// NeverGranted counts the IDs of worker IDs that the coordinator has never granted, and
 	// AfterWindow those stamped after the last window of their worker ID.
-	NeverGranted, AfterWindow int64
+	NeverGranted int64 `json:"never_granted"`
+	AfterWindow  int64 `json:"after_window"`
+	Unreadable   int64 `json:"unreadable"` // lines that hold no ID
+	// OutOfOrder counts the IDs that follow a larger one of the same worker ID in the same source.
+	OutOfOrder int64 `json:"out_of_order"`
 	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many.
 	// The order of these is unknown.
-	Unattributed int64
+	Unattributed int64 `json:"unattributed"`
 
-	Workers  []Worker // in ascending order
-	Examples []Example
-	Clashes  []Clash // the first duplicates, in ascending order
-	Causes   []Cause
+	Workers  []Worker  `json:"-"`        // in ascending order
+	Examples []Example `json:"examples"` // not nil
+	Clashes  []Clash   `json:"-"`        // the first duplicates, in ascending order
+	Causes   []Cause   `json:"causes"`   // not nil
 }
 
 // OK reports whether nothing is wrong. IDs out of order are wrong only if ordered is true.
