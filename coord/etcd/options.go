@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -53,18 +54,9 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	if err != nil {
-		return opts, err
-	}
-	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
-	if err := checkTTL(opts.Lease.TTL); err != nil {
-		return opts, err
-	}
-	return opts, nil
+	err := lifetime.Resolve(opts.Lease, &opts.SkewBound, &opts.Clock, &opts.Logger, MaxHorizon,
+		DefaultSkewBound)
+	return opts, cmp.Or(err, checkTTL(opts.Lease.TTL))
 }
 
 // checkTTL refuses what etcd would round. 0 is left to the caller.

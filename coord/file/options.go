@@ -59,11 +59,8 @@ func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, Clock: opts.Clock,
-		Logger: opts.Logger,
-	}.Resolve(MaxHorizon, skewBound)
-	if err != nil {
+	if err := lifetime.Resolve(opts.Lease, new(time.Duration), &opts.Clock, &opts.Logger, MaxHorizon,
+		skewBound); err != nil {
 		return nil, err
 	}
 	leases, err1 := filestore.TimedLeases("unalike quarantine --coordinator")
@@ -73,7 +70,7 @@ func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	}
 	store := filestore.New(filestore.Options{
 		Path: path, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: leases, Fresh: true,
+		Clock: opts.Clock, Leases: leases, Fresh: true,
 	})
 	return protocol.Public(protocol.New(store, protocol.Settings{
 		Driver: "file", Title: "the file", Namespace: opts.Namespace,
@@ -81,7 +78,7 @@ func New(path string, opts Options) (coord.AdminCoordinator, error) {
 		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
 		MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a lost file is waited out for as long, whatever it was declared with",
-		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: true, Clock: common.Clock,
-		Logger: common.Logger,
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: true, Clock: opts.Clock,
+		Logger: opts.Logger,
 	}))
 }

@@ -69,7 +69,7 @@ func (a *api) call(ctx context.Context, r request, out answer) (server protocol.
 		if code := codeOf(err); err != nil && (code == 0 || code >= http.StatusInternalServerError) {
 			a.dropIdle() // another connection may lead to another server
 		}
-		if codeOf(err) != http.StatusTooManyRequests || !wait(ctx) {
+		if codeOf(err) != http.StatusTooManyRequests || !lifetime.Sleep(ctx, pause) {
 			return server, err
 		}
 	}
@@ -90,16 +90,6 @@ func (a *api) Close() error {
 
 // pause is how long it takes until an API server is asked again that is busy, or has ended a watch.
 const pause = time.Second
-
-// wait waits for that long, and reports whether there was time for it.
-func wait(ctx context.Context) bool {
-	select {
-	case <-time.After(pause):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // attempt makes a request once. The API server's clock is the header Date, rounded down to a
 // second.

@@ -62,13 +62,10 @@ var roles = regexp.MustCompile(`^[!-$&-.0-~]{1,253}$`)
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	if err != nil {
+	if err := lifetime.Resolve(opts.Lease, &opts.SkewBound, &opts.Clock, &opts.Logger, MaxHorizon,
+		DefaultSkewBound); err != nil {
 		return opts, err
 	}
-	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
 	opts.In = cmp.Or(opts.In, ownNamespace(serviceAccount))
 	if !names.MatchString(opts.In) {
 		return opts, fmt.Errorf("%w: In is %q; the name of a Kubernetes namespace has 1 to 63 "+

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -31,7 +32,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			s.log.Warn("leases are not watched: a loss is noticed when the lease is renewed",
 				"namespace", s.namespace, "error", err)
 			return false
-		case !wait(ctx):
+		case !lifetime.Sleep(ctx, pause):
 			return false
 		}
 	}

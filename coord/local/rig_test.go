@@ -16,7 +16,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 	"github.com/unalike-id/unalike/internal/safetytest"
@@ -45,14 +44,10 @@ func (present) UnixMicro() int64 { return time.Now().UnixMicro() }
 // memoryCoordinator returns a coordinator over a server in memory.
 func memoryCoordinator(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
 	tb.Helper()
-	common, err := lifetime.Settings{Clock: present{}}.Resolve(2*time.Minute, time.Second)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	p, err := protocol.New(server, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second,
 		MaxHorizon: 2 * time.Minute,
-		SkewBound:  common.SkewBound, Clock: common.Clock, Logger: slog.New(slog.DiscardHandler),
+		SkewBound:  time.Second, Clock: present{}, Logger: slog.New(slog.DiscardHandler),
 		ServerClock: server.Clock != nil,
 	})
 	if err != nil {

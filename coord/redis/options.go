@@ -57,10 +57,8 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
+	err := lifetime.Resolve(opts.Lease, &opts.SkewBound, &opts.Clock, &opts.Logger, MaxHorizon,
+		DefaultSkewBound)
 	return opts, cmp.Or(err, checkTTL(opts.Lease.TTL))
 }
 

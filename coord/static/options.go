@@ -86,10 +86,8 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, Clock: opts.Clock,
-		Logger: opts.Logger,
-	}.Resolve(MaxHorizon, skewBound)
+	err := lifetime.Resolve(opts.Lease, new(time.Duration), &opts.Clock, &opts.Logger, MaxHorizon,
+		skewBound)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +103,7 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 	l := &leases{namespace: opts.Namespace}
 	store := filestore.New(filestore.Options{
 		Path: opts.State, Namespace: opts.Namespace,
-		Clock: common.Clock, Leases: l,
+		Clock: opts.Clock, Leases: l,
 	})
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
@@ -113,7 +111,7 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 		ShortOnly: "the option horizon says how long a state file that was lost is waited out",
 		SkewBound: skewBound, OneMachine: true, ServerClock: true, Endless: true, InOrder: true,
 		Forgets: opts.State != "" && !opts.AcceptFresh, //mutant:static-forgets
-		Clock:   common.Clock, Logger: common.Logger,
+		Clock:   opts.Clock, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 )
@@ -57,6 +58,7 @@ func TestURL(t *testing.T) {
 	}
 	want := Options{
 		Namespace: "orders", State: "/var/lib/a b/c", AcceptFresh: true, Count: 2, Logger: c.opts.Logger,
+		Clock: clock.System(),
 		Lease: coord.LeaseConfig{
 			TTL: 20 * time.Second, Horizon: 4 * time.Second,
 			RenewEvery: 2 * time.Second,

@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path"
@@ -64,18 +65,9 @@ type Options struct {
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock,
-		Logger: opts.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	if err != nil {
-		return opts, err
-	}
-	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
-	if err := checkTTL(opts.Lease.TTL); err != nil {
-		return opts, err
-	}
-	if err := checkChroot(opts.Chroot); err != nil {
+	err := lifetime.Resolve(opts.Lease, &opts.SkewBound, &opts.Clock, &opts.Logger, MaxHorizon,
+		DefaultSkewBound)
+	if err := cmp.Or(err, checkTTL(opts.Lease.TTL), checkChroot(opts.Chroot)); err != nil {
 		return opts, err
 	}
 	user, password := opts.User, opts.Password

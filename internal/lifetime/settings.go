@@ -1,6 +1,7 @@
 package lifetime
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -11,33 +12,26 @@ import (
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-// Settings are the options that drivers with a lease have in common.
-type Settings struct {
-	Lease     coord.LeaseConfig
-	SkewBound time.Duration
-	Clock     clock.Clock
-	Logger    *slog.Logger
-}
-
-// Resolve fills in defaults and checks the settings. MaxHorizon is the driver's
-// constant, and skewBound its default. Errors wrap [coord.ErrInvalid].
-func (s Settings) Resolve(maxHorizon, skewBound time.Duration) (Settings, error) {
-	if s.SkewBound == 0 {
-		s.SkewBound = skewBound
+// Resolve fills in defaults of the options that drivers with a lease have in common, and checks
+// them. MaxHorizon is the driver's constant, and skewBound its default. Errors wrap
+// [coord.ErrInvalid].
+func Resolve(lease coord.LeaseConfig, skew *time.Duration, c *clock.Clock, log **slog.Logger,
+	maxHorizon, skewBound time.Duration,
+) error {
+	*skew, *log = cmp.Or(*skew, skewBound), logs.Or(*log)
+	if *c == nil {
+		*c = clock.System()
 	}
-	if s.SkewBound < 0 || s.SkewBound >= maxHorizon {
-		return s, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid,
-			s.SkewBound, maxHorizon)
+	if *skew < 0 || *skew >= maxHorizon {
+		return fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, *skew,
+			maxHorizon)
 	}
-	if s.Clock == nil {
-		s.Clock = clock.System()
+	if lease.WorkerIDs != (coord.Range{}) || lease.Identity != "" {
+		return fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, "+
+			"they belong in the generator's configuration", coord.ErrInvalid, lease.WorkerIDs,
+			lease.Identity)
 	}
-	s.Logger = logs.Or(s.Logger)
-	if l := s.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return s, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero "+
-			"here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
-	}
-	return s, nil
+	return nil
 }
 
 // CheckHorizon refuses a request that reaches further ahead than a driver allows.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/internal/tagcheck"
@@ -147,9 +148,7 @@ func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) err
 		if err == nil || s.db.Class(err) != sqldb.Race || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-time.After(racePause + rand.N(racePause)):
-		case <-ctx.Done():
+		if !lifetime.Sleep(ctx, racePause+rand.N(racePause)) {
 			return err
 		}
 	}

@@ -47,14 +47,10 @@ var prefixes = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 // Resolve fills in defaults and checks the options.
 func (o Options) Resolve() (Options, error) {
-	common, err := lifetime.Settings{
-		Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock,
-		Logger: o.Logger,
-	}.Resolve(MaxHorizon, DefaultSkewBound)
-	if err != nil {
+	if err := lifetime.Resolve(o.Lease, &o.SkewBound, &o.Clock, &o.Logger, MaxHorizon,
+		DefaultSkewBound); err != nil {
 		return o, err
 	}
-	o.SkewBound, o.Clock, o.Logger = common.SkewBound, common.Clock, common.Logger
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix
 	}
