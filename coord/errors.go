@@ -28,8 +28,8 @@ var (
 	ErrInvalid = errors.New("unalike: invalid")
 	// ErrNamespaceClosed says that another namespace follows this one, see package
 	// follow, so that nothing is granted or extended in it any more. It is an [ErrInvalid].
-	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the "+
-		"layout; another namespace follows it, use that one", ErrInvalid)
+	ErrNamespaceClosed = invalid("the namespace is closed: its floor is the end of the " +
+		"layout; another namespace follows it, use that one")
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("coord: coordinator closed")
 )
@@ -141,3 +141,8 @@ func (e *ClockSkewError) Error() string {
 
 // Unwrap returns [ErrClockSkew].
 func (e *ClockSkewError) Unwrap() error { return ErrClockSkew }
+
+// invalid returns an error that wraps [ErrInvalid].
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
+}

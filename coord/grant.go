@@ -31,7 +31,7 @@ func (g Grant) CheckResume(token string) error {
 		return err
 	}
 	if token == g.Token {
-		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one", ErrInvalid)
+		return invalid("Resume: the token is that of the grant; it must be a new one")
 	}
 	return nil
 }

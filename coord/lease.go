@@ -65,15 +65,15 @@ func (r Range) String() string {
 // worker IDs, or an error that wraps [ErrInvalid] if it does not fit.
 func (r Range) Within(capacity int) (Range, error) {
 	if r.First < 0 || r.First >= capacity {
-		return r, fmt.Errorf("%w: WorkerIDs.First is %d; the layout has worker IDs 0 to %d", ErrInvalid,
+		return r, invalid("WorkerIDs.First is %d; the layout has worker IDs 0 to %d",
 			r.First, capacity-1)
 	}
 	if r.Count == 0 {
 		r.Count = capacity - r.First
 	}
 	if r.Count < 0 || r.Count > capacity-r.First {
-		return r, fmt.Errorf("%w: WorkerIDs.Count is %d; from %d on the layout has %d worker IDs",
-			ErrInvalid, r.Count, r.First, capacity-r.First)
+		return r, invalid("WorkerIDs.Count is %d; from %d on the layout has %d worker IDs", r.Count,
+			r.First, capacity-r.First)
 	}
 	return r, nil
 }
@@ -132,12 +132,11 @@ func (r LeaseRules) CheckHorizon(horizon time.Duration) error {
 	case horizon <= limit:
 		return nil
 	case !r.Surviving && horizon <= min(r.MaxDeclared, LongestHorizon):
-		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed without a state file: a longer one "+
+		return invalid("Horizon is %v; at most %v is allowed without a state file: a longer one "+
 			"needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and "+
-			"a namespace that is declared with it (unalike init --max-horizon)",
-			ErrInvalid, horizon, limit)
+			"a namespace that is declared with it (unalike init --max-horizon)", horizon, limit)
 	}
-	return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, horizon, limit)
+	return invalid("Horizon is %v; at most %v is allowed here", horizon, limit)
 }
 
 // minRenewEvery bounds how busy a typing error can keep a coordinator or a disk.
@@ -151,8 +150,7 @@ func (r LeaseRules) Resolve(cfg LeaseConfig) (LeaseConfig, error) {
 	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
 		switch {
 		case own < 0 || set < 0:
-			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default",
-				ErrInvalid, field, min(own, set))
+			return 0, invalid("%s is %v; it must be positive, or 0 for the default", field, min(own, set))
 		case own != 0 && set != 0 && own != set:
 			return 0, drivers.SetTwice(ErrInvalid, field, own, set)
 		}
@@ -184,19 +182,17 @@ func (r LeaseRules) Resolve(cfg LeaseConfig) (LeaseConfig, error) {
 func (r LeaseRules) check(l LeaseConfig) error {
 	switch err := r.CheckHorizon(l.Horizon); {
 	case l.TTL < r.MinTTL:
-		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v",
-			ErrInvalid, l.TTL, r.MinTTL)
+		return invalid("TTL is %v; this coordinator needs at least %v", l.TTL, r.MinTTL)
 	case err != nil:
 		return err
 	case l.RenewEvery < minRenewEvery:
-		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v",
-			ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
+		return invalid("RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v",
+			l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
 	case l.RenewEvery >= l.TTL:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v",
-			ErrInvalid, l.RenewEvery, l.TTL)
+		return invalid("RenewEvery is %v; it must be less than TTL, which is %v", l.RenewEvery, l.TTL)
 	case l.RenewEvery > l.Horizon/2:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v",
-			ErrInvalid, l.RenewEvery, l.Horizon)
+		return invalid("RenewEvery is %v; it must be at most half of Horizon, which is %v", l.RenewEvery,
+			l.Horizon)
 	}
 	return drivers.CheckName(ErrInvalid, "Identity", l.Identity, true)
 }

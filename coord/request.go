@@ -1,7 +1,6 @@
 package coord
 
 import (
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/unalike-id/unalike/internal/drivers"
@@ -19,21 +18,21 @@ func (r Request) Validate() error {
 	}
 	switch {
 	case r.Fingerprint == "":
-		return fmt.Errorf("%w: Request.Fingerprint is empty; it is the layout as "+
-			"core.Layout.String prints it", ErrInvalid)
+		return invalid("Request.Fingerprint is empty; it is the layout as " +
+			"core.Layout.String prints it")
 	case !utf8.ValidString(r.Fingerprint):
-		return fmt.Errorf("%w: Request.Fingerprint %q is not valid UTF-8", ErrInvalid, r.Fingerprint)
+		return invalid("Request.Fingerprint %q is not valid UTF-8", r.Fingerprint)
 	case r.Scale.Unit <= 0:
-		return fmt.Errorf("%w: Request.Scale.Unit is %d microseconds; it must be positive", ErrInvalid,
+		return invalid("Request.Scale.Unit is %d microseconds; it must be positive",
 			r.Scale.Unit)
 	case r.LastTick <= 0:
-		return fmt.Errorf("%w: Request.LastTick is %d; it must be positive", ErrInvalid, r.LastTick)
+		return invalid("Request.LastTick is %d; it must be positive", r.LastTick)
 	case r.TTL <= 0:
-		return fmt.Errorf("%w: Request.TTL is %v; it must be positive", ErrInvalid, r.TTL)
+		return invalid("Request.TTL is %v; it must be positive", r.TTL)
 	case r.Ahead < 0:
-		return fmt.Errorf("%w: Request.Ahead is %d ticks; it must not be negative", ErrInvalid, r.Ahead)
+		return invalid("Request.Ahead is %d ticks; it must not be negative", r.Ahead)
 	case r.Workers.Count <= 0:
-		return fmt.Errorf("%w: Request.Workers.Count is %d; it must be positive", ErrInvalid,
+		return invalid("Request.Workers.Count is %d; it must be positive",
 			r.Workers.Count)
 	}
 	_, err := r.Workers.Within(r.Capacity)

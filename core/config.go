@@ -137,27 +137,27 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 		return s, err
 	}
 	if s.Lease, err = rules.Resolve(cfg.Lease); err != nil {
-		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+		return s, invalid("Lease: %w", err)
 	}
 	if s.horizon, err = keeper.HorizonTicks(rules, s.Lease, s.Layout.scale()); err != nil {
-		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+		return s, invalid("Lease: %w", err)
 	}
 	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.Workers()); err != nil {
-		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+		return s, invalid("Lease: %w", err)
 	}
 	switch n := len(identityOf(s.Lease.Identity, s.Stripes-1)); {
 	case s.Stripes > s.workers.Count:
-		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig,
+		return s, invalid("Stripes is %d; there are %d worker IDs to lease (%v)",
 			s.Stripes, s.workers.Count, s.workers)
 	case rules.Workers > 0 && s.Stripes > rules.Workers:
-		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is "+
-			"configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, rules.Workers)
+		return s, invalid("Stripes is %d, which takes as many worker IDs; the coordinator is "+
+			"configured with %d: give it more, or lower Stripes", s.Stripes, rules.Workers)
 	case s.Lead > s.Lease.Horizon/3:
-		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is "+
-			"allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
+		return s, invalid("Lead is %v; at most a third of the lease's Horizon, which is %v, is "+
+			"allowed, because IDs never leave the window", s.Lead, s.Lease.Horizon)
 	case n > coord.MaxName:
-		return s, fmt.Errorf("%w: Lease.Identity is %d bytes long with the number of a stripe; at most "+
-			"%d are allowed", ErrInvalidConfig, n, coord.MaxName)
+		return s, invalid("Lease.Identity is %d bytes long with the number of a stripe; at most "+
+			"%d are allowed", n, coord.MaxName)
 	}
 	s.convert()
 	return s, nil
@@ -169,9 +169,9 @@ func checkCoordinator(c coord.Coordinator) error {
 	const advice = "make one with coord.Open or a driver's New, and check the error that comes with it"
 	switch {
 	case c == nil:
-		return fmt.Errorf("%w: the coordinator is nil; %s", ErrInvalidConfig, advice)
+		return invalid("the coordinator is nil; %s", advice)
 	case drivers.IsNil(c):
-		return fmt.Errorf("%w: the coordinator is a nil %T; %s", ErrInvalidConfig, c, advice)
+		return invalid("the coordinator is a nil %T; %s", c, advice)
 	}
 	return nil
 }
@@ -179,23 +179,22 @@ func checkCoordinator(c coord.Coordinator) error {
 // check tells whether the fields that need no defaults are allowed.
 func (cfg Config) check(l Layout, unixMicro int64) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("%w: Layout: %w", ErrInvalidConfig, err)
+		return invalid("Layout: %w", err)
 	}
 	if err := l.checkEpoch(time.UnixMicro(unixMicro)); err != nil {
-		return fmt.Errorf("%w: Layout: %w", ErrInvalidConfig, err)
+		return invalid("Layout: %w", err)
 	}
 	switch {
 	case cfg.Lead < 0 || cfg.Lead > 0 && cfg.Lead < l.Unit:
-		return fmt.Errorf("%w: Lead is %v; it must be 0 or at least the layout's unit, %v",
-			ErrInvalidConfig, cfg.Lead, l.Unit)
+		return invalid("Lead is %v; it must be 0 or at least the layout's unit, %v", cfg.Lead, l.Unit)
 	case cfg.Lead > time.Minute || cfg.RollbackTolerance > time.Minute:
-		return fmt.Errorf("%w: Lead is %v and RollbackTolerance %v; at most %v is allowed",
-			ErrInvalidConfig, cfg.Lead, cfg.RollbackTolerance, time.Minute)
+		return invalid("Lead is %v and RollbackTolerance %v; at most %v is allowed", cfg.Lead,
+			cfg.RollbackTolerance, time.Minute)
 	case cfg.SpreadBelow < 0 || cfg.SpreadBelow > l.SequencesPerTick():
-		return fmt.Errorf("%w: SpreadBelow is %d; 0 to %d are allowed with %d sequence bits",
-			ErrInvalidConfig, cfg.SpreadBelow, l.SequencesPerTick(), l.SequenceBits)
+		return invalid("SpreadBelow is %d; 0 to %d are allowed with %d sequence bits", cfg.SpreadBelow,
+			l.SequencesPerTick(), l.SequenceBits)
 	case cfg.Stripes < 0 || cfg.Stripes > maxStripes:
-		return fmt.Errorf("%w: Stripes is %d; 1 to %d are allowed, 0 means 1", ErrInvalidConfig,
+		return invalid("Stripes is %d; 1 to %d are allowed, 0 means 1",
 			cfg.Stripes, maxStripes)
 	}
 	return nil

@@ -49,7 +49,7 @@ var (
 )
 
 // errNoContext is returned for a nil context.
-var errNoContext = fmt.Errorf("%w: ctx is nil; pass context.Background()", ErrInvalidConfig)
+var errNoContext = invalid("ctx is nil; pass context.Background()")
 
 // begin returns the error of a context that has ended, and counts it, or is none.
 func (g *Generator) begin(ctx context.Context) error {
@@ -197,3 +197,8 @@ func (e *WindowEndedError) Unwrap() []error {
 
 // stamp prints a time for an error message, to the millisecond and in UTC.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// invalid returns an error that wraps [ErrInvalidConfig].
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalidConfig, fmt.Errorf(format, args...))
+}

@@ -1,11 +1,11 @@
 package driver
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // CheckNamespace tells whether s can name a namespace: 1 to 128 bytes of
@@ -16,11 +16,11 @@ func CheckNamespace(s string) error {
 		return err
 	}
 	if i := strings.IndexAny(s, `/{}:*\ `); i >= 0 {
-		return fmt.Errorf("%w: namespace %q contains %q; none of / { } : * \\ and no space is allowed",
-			coord.ErrInvalid, s, s[i])
+		return invalid.Errorf("namespace %q contains %q; none of / { } : * \\ and no space is allowed", s,
+			s[i])
 	}
 	if s == "." || s == ".." {
-		return fmt.Errorf("%w: namespace %q is reserved; choose another name", coord.ErrInvalid, s)
+		return invalid.Errorf("namespace %q is reserved; choose another name", s)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // root is the folder of all namespaces.
@@ -21,8 +21,8 @@ const taken = "segments"
 // checkNamespace refuses a namespace that this driver cannot use.
 func checkNamespace(namespace string) error {
 	if namespace == taken {
-		return fmt.Errorf("%w: the namespace is %q, which in etcd is where the numbers of segments lie; "+
-			"take another name", coord.ErrInvalid, namespace)
+		return invalid.Errorf("the namespace is %q, which in etcd is where the numbers of segments lie; "+
+			"take another name", namespace)
 	}
 	return driver.CheckNamespace(namespace)
 }

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -62,8 +62,7 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what etcd would round. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Second != 0 {
-		return fmt.Errorf("%w: TTL is %v; etcd keeps leases by whole seconds, at least %v",
-			coord.ErrInvalid, ttl, MinTTL)
+		return invalid.Errorf("TTL is %v; etcd keeps leases by whole seconds, at least %v", ttl, MinTTL)
 	}
 	return nil
 }
@@ -84,7 +83,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (coord.AdminCo
 func newCoordinator(client *clientv3.Client, namespace string, opts Options, owned bool,
 ) (*protocol.Coordinator, error) {
 	if client == nil {
-		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
+		return nil, invalid.Errorf("the etcd client is nil")
 	}
 	if err := checkNamespace(namespace); err != nil {
 		return nil, err

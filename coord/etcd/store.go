@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/etcdclient"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -215,8 +215,8 @@ func (s *session) CheckLineages(ctx context.Context) error {
 		said = append(said, fmt.Sprintf("%s is of cluster %x", endpoint, id))
 	}
 	if len(ids) > 1 { //mutant:etcd-clusters
-		return fmt.Errorf("%w: the endpoints belong to different etcd clusters: %s; name the "+
-			"members of one", coord.ErrInvalid, strings.Join(said, ", "))
+		return invalid.Errorf("the endpoints belong to different etcd clusters: %s; name the "+
+			"members of one", strings.Join(said, ", "))
 	}
 	return nil
 }

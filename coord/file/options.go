@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -51,7 +51,7 @@ type Options struct {
 // touches no file; the first call makes one. Errors wrap [coord.ErrInvalid].
 func New(path string, opts Options) (coord.AdminCoordinator, error) {
 	if path == "" {
-		return nil, fmt.Errorf("%w: the path is empty; name a file", coord.ErrInvalid)
+		return nil, invalid.Errorf("the path is empty; name a file")
 	}
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace

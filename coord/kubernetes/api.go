@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
@@ -128,7 +128,7 @@ var errKind = errors.New("it is another kind of answer")
 
 // anotherServer is the error of an answer that no API server gives.
 func anotherServer(host string) error {
-	return fmt.Errorf("%w: %s", coord.ErrInvalid,
+	return invalid.Errorf("%s",
 		wrongserver.Says(wrongserver.Kubernetes, "an HTTP server", host))
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
@@ -43,14 +43,14 @@ func inCluster(folder string,
 ) (baseURL string, _ *tlsfiles.Files, _ error) {
 	host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return "", nil, fmt.Errorf("%w: this is no pod of a cluster: KUBERNETES_SERVICE_HOST is "+
-			"not set; name the API server, or run 'kubectl proxy' and write "+
-			"kubernetes+http://127.0.0.1:8001?namespace=name", coord.ErrInvalid)
+		return "", nil, invalid.Errorf("this is no pod of a cluster: KUBERNETES_SERVICE_HOST is " +
+			"not set; name the API server, or run 'kubectl proxy' and write " +
+			"kubernetes+http://127.0.0.1:8001?namespace=name")
 	}
 	files := &tlsfiles.Files{CA: filepath.Join(folder, "ca.crt")}
 	if err := files.Check(); err != nil {
-		return "", nil, fmt.Errorf("%w: the certificates of the cluster cannot be read: %w; "+
-			"set automountServiceAccountToken to true", coord.ErrInvalid, err)
+		return "", nil, invalid.Errorf("the certificates of the cluster cannot be read: %w; "+
+			"set automountServiceAccountToken to true", err)
 	}
 	return "https://" + net.JoinHostPort(host, port), files, nil
 }

@@ -2,10 +2,9 @@ package kubernetes
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -20,8 +19,8 @@ func (s *session) Commit(
 	case worker < 0:
 		return s.commitMeta(ctx, change)
 	case worker >= MaxCapacity:
-		return out, fmt.Errorf("%w: worker ID %d; this driver makes an object for each, and has 0 to "+
-			"%d: choose a layout with fewer, or a share below it", coord.ErrInvalid, worker, MaxCapacity-1)
+		return out, invalid.Errorf("worker ID %d; this driver makes an object for each, and has 0 to "+
+			"%d: choose a layout with fewer, or a share below it", worker, MaxCapacity-1)
 	case !change.Before.Meta.There():
 		return out, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -158,8 +158,8 @@ func newObject(name, uid, text string) *object {
 
 // damaged is the error of an object that cannot be read.
 func damaged(name string, why error) error {
-	return fmt.Errorf("%w: Lease %s is damaged: %w; it is not overwritten: put it back from a "+
-		"backup, or delete it, which is taken for a loss", coord.ErrInvalid, name, why)
+	return invalid.Errorf("Lease %s is damaged: %w; it is not overwritten: put it back from a "+
+		"backup, or delete it, which is taken for a loss", name, why)
 }
 
 // settled reports whether the marks are as the slots were, of a namespace's record.

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -68,13 +68,13 @@ func (opts Options) resolve() (Options, error) {
 	}
 	opts.In = cmp.Or(opts.In, ownNamespace(serviceAccount))
 	if !names.MatchString(opts.In) {
-		return opts, fmt.Errorf("%w: In is %q; the name of a Kubernetes namespace has 1 to 63 "+
-			"lower case letters, digits and hyphens", coord.ErrInvalid, opts.In)
+		return opts, invalid.Errorf("In is %q; the name of a Kubernetes namespace has 1 to 63 "+
+			"lower case letters, digits and hyphens", opts.In)
 	}
 	opts.Role = cmp.Or(opts.Role, DefaultRole)
 	if !roles.MatchString(opts.Role) {
-		return opts, fmt.Errorf("%w: Role is %q; the name of a Role has 1 to 253 characters and "+
-			"no space, / or %%", coord.ErrInvalid, opts.Role)
+		return opts, invalid.Errorf("Role is %q; the name of a Role has 1 to 253 characters and "+
+			"no space, / or %%", opts.Role)
 	}
 	return opts, nil
 }
@@ -86,7 +86,7 @@ func (opts Options) resolve() (Options, error) {
 func New(client *http.Client, baseURL, namespace string, opts Options,
 ) (coord.AdminCoordinator, error) {
 	if client == nil {
-		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
+		return nil, invalid.Errorf("the client is nil")
 	}
 	return protocol.Public(build(&api{client: client}, baseURL, namespace, opts))
 }
@@ -103,8 +103,8 @@ func build(a *api, baseURL, namespace string, opts Options) (*protocol.Coordinat
 	base, err := url.Parse(baseURL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
 		base.RawQuery != "" || base.User != nil {
-		return nil, fmt.Errorf("%w: the address of the API server is not understood; it is http:// or "+
-			"https:// with a host, for example https://10.0.0.1:443", coord.ErrInvalid)
+		return nil, invalid.Errorf("the address of the API server is not understood; it is http:// or " +
+			"https:// with a host, for example https://10.0.0.1:443")
 	}
 	a.in, a.role = opts.In, opts.Role
 	a.leases = strings.TrimSuffix(base.String(), "/") +

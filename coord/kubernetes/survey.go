@@ -3,10 +3,10 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -124,8 +124,8 @@ func (a *all) tooMany(ask protocol.Ask) error {
 	if ask.New == nil || end <= MaxCapacity {
 		return nil
 	}
-	return fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for each, "+
-		"and at most %d: choose a layout with fewer, or a share below it", coord.ErrInvalid, end,
+	return invalid.Errorf("the share of worker IDs ends at %d; this driver makes an object for each, "+
+		"and at most %d: choose a layout with fewer, or a share below it", end,
 		MaxCapacity)
 }
 

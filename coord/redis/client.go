@@ -8,7 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -53,15 +53,14 @@ func setupOf(client goredis.UniversalClient) (s setup, _ error) {
 			}, nil
 		}
 	case *goredis.Ring:
-		return s, fmt.Errorf("%w: a Redis Ring moves keys to another server when one is not well, and "+
-			"nothing of what they held goes with them; use a Cluster, Sentinel, or one server",
-			coord.ErrInvalid)
+		return s, invalid.Errorf("a Redis Ring moves keys to another server when one is not well, and " +
+			"nothing of what they held goes with them; use a Cluster, Sentinel, or one server")
 	case nil:
 	default:
-		return s, fmt.Errorf("%w: the Redis client is a %T; a *redis.Client or a "+
-			"*redis.ClusterClient is needed", coord.ErrInvalid, client)
+		return s, invalid.Errorf("the Redis client is a %T; a *redis.Client or a "+
+			"*redis.ClusterClient is needed", client)
 	}
-	return s, fmt.Errorf("%w: the Redis client is nil", coord.ErrInvalid)
+	return s, invalid.Errorf("the Redis client is nil")
 }
 
 // check refuses a client that may ask a replica, or wait for an answer without end.
@@ -79,7 +78,7 @@ func (s setup) check() error {
 	if demands == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: options of the Redis client: %s", coord.ErrInvalid,
+	return invalid.Errorf("options of the Redis client: %s",
 		strings.Join(demands, "; "))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // minMajor is the first number of the oldest server that this driver is made for.
@@ -92,7 +93,7 @@ func (s *store) explain(err error) error {
 		"{question}", s.question(), "{tls}", tls, "{command}", commandOf(err.Error()),
 	).Replace(meanings[i].says)
 	if meanings[i].invalid {
-		return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, says, err)
+		return invalid.Errorf("%s: %w", says, err)
 	}
 	return fmt.Errorf("%s: %w", says, err)
 }

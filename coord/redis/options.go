@@ -2,7 +2,6 @@ package redis
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -65,8 +65,8 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what Redis would round. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Millisecond != 0 {
-		return fmt.Errorf("%w: TTL is %v; Redis keeps leases by whole milliseconds, at least %v",
-			coord.ErrInvalid, ttl, MinTTL)
+		return invalid.Errorf("TTL is %v; Redis keeps leases by whole milliseconds, at least %v", ttl,
+			MinTTL)
 	}
 	return nil
 }
@@ -93,8 +93,7 @@ func New(client goredis.UniversalClient, namespace string, opts Options,
 		return nil, err
 	}
 	if opts.Durable && !set.isSingle() {
-		return nil, fmt.Errorf("%w: Durable is true; it is for one server, not for a Cluster or Sentinel",
-			coord.ErrInvalid)
+		return nil, invalid.Errorf("Durable is true; it is for one server, not for a Cluster or Sentinel")
 	}
 	at, place := set.where(namespace)
 	s := &store{namespace: namespace, at: at}

@@ -2,14 +2,13 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -23,8 +22,8 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	switch {
 	case share.Count > MaxShare:
-		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker "+
-			"IDs; set WorkerIDs", coord.ErrInvalid, share.Count, MaxShare)
+		return nil, invalid.Errorf("Request.Workers.Count is %d; a share in Redis has at most %d worker "+
+			"IDs; set WorkerIDs", share.Count, MaxShare)
 	case share.Count == 0:
 		r.Match = allLeases
 	default:
@@ -110,14 +109,14 @@ func (s *store) checkServer(a *answer) error {
 	version := a.says("redis_version")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < minMajor {
-		return fmt.Errorf("%w: the Redis server has version %s; at least %d.0 is needed",
-			coord.ErrInvalid, version, minMajor)
+		return invalid.Errorf("the Redis server has version %s; at least %d.0 is needed", version,
+			minMajor)
 	}
 	policy := a.says("maxmemory_policy")
 	evicts := a.says("maxmemory") != "0"
 	if evicts && strings.HasPrefix(policy, "allkeys") {
-		return fmt.Errorf("%w: the Redis server has maxmemory-policy %s, with which it may throw away a "+
-			"namespace when its memory is full; set it to noeviction", coord.ErrInvalid, policy)
+		return invalid.Errorf("the Redis server has maxmemory-policy %s, with which it may throw away a "+
+			"namespace when its memory is full; set it to noeviction", policy)
 	}
 	warning := ""
 	switch {
@@ -151,8 +150,8 @@ func (s *store) checkDurable(ctx context.Context, a *answer) error {
 		return nil
 	}
 	if a.says("aof_enabled") != "1" {
-		return fmt.Errorf("%w: durable is required and the Redis server has appendonly no; set it to "+
-			"yes", coord.ErrInvalid)
+		return invalid.Errorf("durable is required and the Redis server has appendonly no; set it to " +
+			"yes")
 	}
 	read := func(ctx context.Context, c goredis.UniversalClient) ([]string, error) {
 		settings, err := c.ConfigGet(ctx, "appendfsync").Result()
@@ -165,8 +164,8 @@ func (s *store) checkDurable(ctx context.Context, a *answer) error {
 	case err != nil:
 		return s.explain(err)
 	case reply[0] != "always" && reply[0] != "": //mutant:redis-appendfsync
-		return fmt.Errorf("%w: durable is required and the Redis server has appendfsync %s; set it to "+
-			"always", coord.ErrInvalid, reply[0])
+		return invalid.Errorf("durable is required and the Redis server has appendfsync %s; set it to "+
+			"always", reply[0])
 	}
 	return nil
 }

@@ -3,11 +3,11 @@ package static
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -69,13 +69,13 @@ func (c *coordinator) workers(req coord.Request) (coord.Range, error) {
 	}
 	last := first + int64(c.opts.Count) - 1
 	if last >= int64(req.Capacity) {
-		return coord.Range{}, fmt.Errorf("%w: static worker ID %d; the layout has worker IDs 0 to %d",
-			coord.ErrInvalid, last, req.Capacity-1)
+		return coord.Range{}, invalid.Errorf("static worker ID %d; the layout has worker IDs 0 to %d",
+			last, req.Capacity-1)
 	}
 	mine, share := coord.Range{First: int(first), Count: c.opts.Count}, req.Workers
 	if first < int64(share.First) || last >= int64(share.First)+int64(share.Count) {
-		return mine, fmt.Errorf("%w: static worker IDs %v are not within the share %v that the "+
-			"generator is configured for; change one of them", coord.ErrInvalid, mine, share)
+		return mine, invalid.Errorf("static worker IDs %v are not within the share %v that the "+
+			"generator is configured for; change one of them", mine, share)
 	}
 	return mine, nil
 }
@@ -88,11 +88,10 @@ func (c *coordinator) checkAhead(req coord.Request) error {
 		return nil
 	}
 	tick := time.Duration(req.Scale.Unit) * time.Microsecond
-	return fmt.Errorf("%w: Lead and RollbackTolerance let the generator be %d ticks of %v ahead of "+
+	return invalid.Errorf("Lead and RollbackTolerance let the generator be %d ticks of %v ahead of "+
 		"the clock; without a state file at most %d are allowed, because a restart that waits for less "+
 		"issues the same IDs again; name a state file, or set Lead to 0 and RollbackTolerance "+
-		"to at most %v",
-		coord.ErrInvalid, req.Ahead, tick, most, MaxAhead)
+		"to at most %v", req.Ahead, tick, most, MaxAhead)
 }
 
 // Inspect implements [coord.AdminCoordinator]. Without a state file the namespace has no nonce:

@@ -1,7 +1,6 @@
 package static
 
 import (
-	"fmt"
 	"log/slog"
 	"math"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -80,8 +80,7 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 		opts.Count = 1
 	}
 	if opts.Count < 0 || opts.Count > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1",
-			coord.ErrInvalid, opts.Count)
+		return nil, invalid.Errorf("Count is %d; it is the number of worker IDs, at least 1", opts.Count)
 	}
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func newCoordinator(src source, opts Options) (*coordinator, error) {
 	if opts.State != "" {
 		maxHorizon = max(DefaultHorizon, opts.Lease.Horizon)
 		if place, err = filepath.Abs(opts.State); err != nil {
-			return nil, fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, opts.State, err)
+			return nil, invalid.Errorf("state file %q: %w", opts.State, err)
 		}
 		place = drivers.JoinPlace("static", place, opts.Namespace)
 	}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // source tells the first worker ID. What it can, it finds out when it is made;
@@ -125,13 +125,13 @@ func parseNumber(s string) (int64, error) {
 func (s source) check(count int) error {
 	switch {
 	case s.ip && count != 1:
-		return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 "+
-			"with worker=ip", coord.ErrInvalid, count)
+		return invalid.Errorf("count is %d; an address gives one worker ID only, so it must be 1 "+
+			"with worker=ip", count)
 	case s.first < 0:
-		return fmt.Errorf("%w: worker is %d; a worker ID is 0 or more", coord.ErrInvalid, s.first)
+		return invalid.Errorf("worker is %d; a worker ID is 0 or more", s.first)
 	case s.first > math.MaxInt32-int64(count)+1:
-		return fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d",
-			coord.ErrInvalid, s.first, count, math.MaxInt32)
+		return invalid.Errorf("worker is %d and count is %d; the largest possible worker ID is %d",
+			s.first, count, math.MaxInt32)
 	}
 	return nil
 }
@@ -163,11 +163,12 @@ func (m machine) lowBits(capacity int) (int64, error) {
 		b := found.As4()
 		return int64(binary.BigEndian.Uint32(b[:])) & int64(capacity-1), nil
 	case 0:
-		return 0, fmt.Errorf("%w: worker is ip and this machine has no private IPv4 address; set worker "+
-			"to a number", coord.ErrInvalid)
+		return 0,
+			invalid.Errorf("worker is ip and this machine has no private IPv4 address; set worker " +
+				"to a number")
 	}
-	return 0, fmt.Errorf("%w: worker is ip and this machine has %d private IPv4 addresses, %s; set "+
-		"worker to a number", coord.ErrInvalid, len(private), strings.Join(private, ", "))
+	return 0, invalid.Errorf("worker is ip and this machine has %d private IPv4 addresses, %s; set "+
+		"worker to a number", len(private), strings.Join(private, ", "))
 }
 
 func interfaceAddresses() ([]netip.Addr, error) {

@@ -3,12 +3,12 @@ package zk
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -95,8 +95,8 @@ func put[R protocol.Record](c *commit, path string, e *protocol.Entry[R], next R
 		return err
 	}
 	if len(value) > longestValue {
-		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter "+
-			"Request.Holder", coord.ErrInvalid, path, len(value), longestValue)
+		return invalid.Errorf("node %s would have %d bytes, and %d are allowed; choose a shorter "+
+			"Request.Holder", path, len(value), longestValue)
 	}
 	now := protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
 	if e.There() {

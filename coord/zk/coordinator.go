@@ -1,7 +1,6 @@
 package zk
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
 )
@@ -61,8 +61,8 @@ func addressesOf(servers []string) ([]string, error) {
 		return nil, err
 	}
 	if len(hosts) == 0 || !slices.Equal(u.Hosts, hosts) {
-		return nil, fmt.Errorf("%w: the servers are %q; give at least one, each as host or host:port",
-			coord.ErrInvalid, servers)
+		return nil, invalid.Errorf("the servers are %q; give at least one, each as host or host:port",
+			servers)
 	}
 	return u.Addresses(defaultPort)
 }

@@ -9,6 +9,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // explain adds to the error of a request what the client leaves out, what is known of the
@@ -50,14 +51,14 @@ func (st *store) refused(node string, err error) error {
 			who = fmt.Sprintf("as the last user, and the next one is not known (%v)", unread)
 		}
 	}
-	return fmt.Errorf("%w: ZooKeeper refuses access to node %s %s; the user that made it may use it, "+
-		"see its ACL: %w", coord.ErrInvalid, node, who, err)
+	return invalid.Errorf("ZooKeeper refuses access to node %s %s; the user that made it may use it, "+
+		"see its ACL: %w", node, who, err)
 }
 
 // noChroot is the error if the chroot is not there.
 func (st *store) noChroot() error {
-	return fmt.Errorf("%w: the chroot %q does not exist in ZooKeeper; create that node first",
-		coord.ErrInvalid, strings.TrimSuffix(st.nodes.root, rootName))
+	return invalid.Errorf("the chroot %q does not exist in ZooKeeper; create that node first",
+		strings.TrimSuffix(st.nodes.root, rootName))
 }
 
 // errNoNamespace says that the namespace was not made yet.

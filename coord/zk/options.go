@@ -2,7 +2,6 @@ package zk
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"path"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -73,17 +73,17 @@ func (opts Options) resolve() (Options, error) {
 	user, password := opts.User, opts.Password
 	switch {
 	case (user == "") != (password == ""):
-		return opts, fmt.Errorf("%w: User is %q; a user and a password belong together: give "+
-			"both, or neither", coord.ErrInvalid, user)
+		return opts, invalid.Errorf("User is %q; a user and a password belong together: give "+
+			"both, or neither", user)
 	case user != "" && opts.Login != nil:
-		return opts, fmt.Errorf("%w: User and Login are both set; set one of them", coord.ErrInvalid)
+		return opts, invalid.Errorf("User and Login are both set; set one of them")
 	case user != "":
 		opts.Login = func() (string, string, error) { return user, password, nil }
 	case opts.Login == nil:
 		return opts, nil
 	}
 	if _, err := opts.loginPacket(); err != nil {
-		return opts, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+		return opts, invalid.Errorf("%w", err)
 	}
 	return opts, nil
 }
@@ -91,7 +91,7 @@ func (opts Options) resolve() (Options, error) {
 // checkTTL refuses what the protocol cannot express. 0 is left to the caller.
 func checkTTL(ttl time.Duration) error {
 	if ttl%time.Millisecond != 0 || ttl > maxTTL {
-		return fmt.Errorf("%w: TTL is %v; ZooKeeper has whole milliseconds, at most %v", coord.ErrInvalid,
+		return invalid.Errorf("TTL is %v; ZooKeeper has whole milliseconds, at most %v",
 			ttl, maxTTL)
 	}
 	return nil
@@ -104,8 +104,8 @@ func checkChroot(chroot string) error {
 	}
 	if !strings.HasPrefix(chroot, "/") || chroot == "/" || path.Clean(chroot) != chroot ||
 		strings.ContainsFunc(chroot, unfit) {
-		return fmt.Errorf("%w: the chroot is %q; it is an absolute path without control characters, "+
-			"dots and empty names, such as /apps", coord.ErrInvalid, chroot)
+		return invalid.Errorf("the chroot is %q; it is an absolute path without control characters, "+
+			"dots and empty names, such as /apps", chroot)
 	}
 	return nil
 }

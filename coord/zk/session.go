@@ -17,6 +17,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -178,9 +179,9 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 		s.ttl = timeout
 	}
 	if timeout != s.ttl {
-		s.end(fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are "+
+		s.end(invalid.Errorf("TTL is %v; the ZooKeeper server makes it %v: its bounds are "+
 			"minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL "+
-			"within them", coord.ErrInvalid, s.ttl, timeout))
+			"within them", s.ttl, timeout))
 		return
 	}
 	_, _ = s.link.Write(s.link.login) // if the connection has ended, the client learns it

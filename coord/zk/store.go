@@ -14,6 +14,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -102,9 +103,9 @@ func (st *store) closed(c *client.Conn) error {
 	if slices.ContainsFunc(acl, func(a client.ACL) bool {
 		return a.Scheme == "world" && a.Perms&client.PermWrite != 0
 	}) {
-		return fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to "+
-			"everybody, who could not use those that a user makes; leave user and password out, or use "+
-			"another namespace", coord.ErrInvalid)
+		return invalid.Errorf("the namespace was made without a user, and its nodes are open to " +
+			"everybody, who could not use those that a user makes; leave user and password out, or use " +
+			"another namespace")
 	}
 	return err
 }

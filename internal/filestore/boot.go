@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/statefile"
 )
 
@@ -29,9 +29,9 @@ func TimedLeases(takeOver string) (Leases, error) {
 		return d.Microseconds()
 	}, takeOver}
 	if _, err := filesys.BootTime(); err != nil || t.here.Boot == "" {
-		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from "+
+		return nil, invalid.Errorf("this system does not tell since when it runs, and one run from "+
 			"another (%w), so that leases cannot be kept in a file; use static:// or a server",
-			coord.ErrInvalid, errors.Join(err, errors.ErrUnsupported))
+			errors.Join(err, errors.ErrUnsupported))
 	}
 	return t, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/statefile"
 )
 
@@ -200,8 +201,8 @@ func failed(path string, err error) error {
 		return fmt.Errorf("state file %q: %w; make room on that disk, or raise this user's quota; "+
 			"service then resumes by itself", path, err)
 	case filesys.Busy(err):
-		return fmt.Errorf("%w: state file %q is mounted alone, so that it cannot be replaced; mount "+
-			"its folder instead: %w", coord.ErrInvalid, path, err)
+		return invalid.Errorf("state file %q is mounted alone, so that it cannot be replaced; mount "+
+			"its folder instead: %w", path, err)
 	}
 	return statefile.OpenError(path, err)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -28,8 +28,8 @@ func (s *Store) Open(token string, ttl time.Duration, _ int) (protocol.Session, 
 }
 
 // errNoFile is the error of an operator where there is no file.
-var errNoFile = fmt.Errorf("%w: a coordinator without a state file cannot tell who holds its "+
-	"worker IDs; name the state file", coord.ErrInvalid)
+var errNoFile = invalid.Errorf("a coordinator without a state file cannot tell who holds its " +
+	"worker IDs; name the state file")
 
 // Survey implements [protocol.Session]. It takes the lock only to make the namespace.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {

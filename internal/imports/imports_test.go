@@ -18,36 +18,39 @@ var allowed = map[string][]string{
 	"clock/clocktest": {"clock"},
 	"coord":           {"clock", "internal/drivers"},
 	"coord/coordtest": {
-		"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver",
+		"clock", "coord", "internal/invalid", "clock/clocktest", "internal/drivers", "coord/driver",
 		"internal/safetytest", "internal/spelling",
 	},
-	"coord/driver": {"clock", "coord", "internal/drivers", "internal/spelling"},
-	"coord/follow": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
+	"coord/driver": {"clock", "coord", "internal/invalid", "internal/drivers", "internal/spelling"},
+	"coord/follow": {
+		"clock", "coord", "internal/invalid", "internal/drivers", "coord/driver",
+		"internal/spelling",
+	},
 	"coord/local": {
-		"clock", "coord", "internal/filesys", "internal/filelock",
+		"clock", "coord", "internal/invalid", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile",
 		"internal/drivers",
 		"coord/driver", "internal/spelling", "internal/remainder",
 	},
 	"coord/file": {
-		"clock", "coord", "internal/filestore", "internal/statefile",
+		"clock", "coord", "internal/invalid", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
 		"internal/remainder",
 	},
 	"coord/static": {
-		"clock", "coord", "internal/filestore", "internal/statefile",
+		"clock", "coord", "internal/invalid", "internal/filestore", "internal/statefile",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
 		"internal/remainder",
 	},
 	"core": {
-		"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers",
+		"clock", "coord", "internal/invalid", "internal/keeper", "internal/logs", "internal/drivers",
 		"coord/driver", "internal/spelling", "internal/remainder", "internal/statefile",
 		"internal/filelock", "internal/filesys",
 	},
 	"core/coretest": {
-		"clock", "coord", "internal/keeper", "internal/logs", "core",
+		"clock", "coord", "internal/invalid", "internal/keeper", "internal/logs", "core",
 		"clock/clocktest", "internal/drivers", "coord/driver", "internal/spelling",
 		"internal/remainder", "internal/statefile", "internal/filelock", "internal/filesys",
 	},
@@ -55,42 +58,47 @@ var allowed = map[string][]string{
 	"internal/filesys":  nil,
 	"internal/filelock": {"internal/filesys"},
 	"internal/keeper": {
-		"clock", "coord", "internal/logs", "internal/drivers", "internal/remainder",
+		"clock", "coord", "internal/invalid", "internal/logs", "internal/drivers", "internal/remainder",
 	},
-	"internal/lifetime":  {"clock", "coord", "internal/logs", "internal/drivers"},
+	"internal/lifetime":  {"clock", "coord", "internal/invalid", "internal/logs", "internal/drivers"},
 	"internal/logs":      nil,
 	"internal/remainder": nil,
 	"internal/statefile": {
-		"clock", "coord", "internal/drivers", "internal/filelock",
+		"clock", "coord", "internal/invalid", "internal/drivers", "internal/filelock",
 		"internal/filesys",
 	},
 	"internal/protocol": {
-		"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers",
+		"clock", "coord", "internal/invalid", "internal/lifetime", "internal/logs", "internal/drivers",
 		"coord/driver", "internal/spelling", "internal/remainder",
 	},
 	"probe": nil,
 	"segment": {
-		"clock", "coord", "internal/logs", "internal/drivers", "coord/driver",
+		"clock", "coord", "internal/invalid", "internal/logs", "internal/drivers", "coord/driver",
 		"internal/spelling",
 	},
 	"segment/file": {
-		"clock", "coord", "segment", "internal/filestore", "internal/statefile", "internal/tagcheck",
+		"clock", "coord", "internal/invalid", "segment", "internal/filestore", "internal/statefile",
+		"internal/tagcheck",
 		"internal/tagstore",
 		"internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs",
 		"internal/protocol", "internal/drivers", "coord/driver", "internal/spelling",
 		"internal/remainder",
 	},
 	"segment/segmenttest": {
-		"clock", "coord", "internal/logs", "internal/tagcheck", "segment", "internal/drivers",
+		"clock", "coord", "internal/invalid", "internal/logs", "internal/tagcheck", "segment",
+		"internal/drivers",
 		"coord/driver", "internal/safetytest", "internal/spelling",
 	},
 	"coord/kubernetes": {
-		"clock", "coord", "coord/local", "internal/filesys", "internal/filelock",
+		"clock", "coord", "internal/invalid", "coord/local", "internal/filesys", "internal/filelock",
 		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
 		"internal/statefile", "internal/drivers", "internal/tlsfiles", "coord/driver",
 		"internal/spelling", "internal/remainder", "internal/wrongserver",
 	},
-	"internal/tlsfiles": {"clock", "coord", "internal/drivers", "coord/driver", "internal/spelling"},
+	"internal/tlsfiles": {
+		"clock", "coord", "internal/invalid", "internal/drivers", "coord/driver",
+		"internal/spelling",
+	},
 }
 
 // platforms differ in the files that are built.
@@ -122,7 +130,8 @@ func TestConfigImports(t *testing.T) {
 		module + "clock", module + "config", module + "coord", module + "coord/driver",
 		module + "coord/local", module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
-		module + "internal/keeper", module + "internal/logs", module + "internal/settings",
+		module + "internal/keeper", module + "internal/logs", module + "internal/invalid",
+		module + "internal/settings",
 		module + "internal/spelling",
 		module + "internal/statefile", module + "internal/remainder", module + "segment",
 		"go.yaml.in/yaml/v3",
@@ -157,7 +166,8 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 // the server gets Connect beside that, and not gRPC's own library.
 func TestServiceImports(t *testing.T) {
 	inside := []string{
-		"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/remainder",
+		"clock", "core", "coord", "internal/invalid", "internal/keeper", "internal/logs",
+		"internal/remainder",
 		"internal/drivers", "internal/spelling", "coord/driver", "proto/unalike/v1",
 		"internal/statefile", "internal/filelock", "internal/filesys",
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -23,12 +24,12 @@ func Resolve(lease coord.LeaseConfig, skew *time.Duration, c *clock.Clock, log *
 		*c = clock.System()
 	}
 	if *skew < 0 || *skew >= maxHorizon {
-		return fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, *skew,
+		return invalid.Errorf("SkewBound is %v; it is positive and less than %v", *skew,
 			maxHorizon)
 	}
 	if lease.WorkerIDs != (coord.Range{}) || lease.Identity != "" {
-		return fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, "+
-			"they belong in the generator's configuration", coord.ErrInvalid, lease.WorkerIDs,
+		return invalid.Errorf("Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, "+
+			"they belong in the generator's configuration", lease.WorkerIDs,
 			lease.Identity)
 	}
 	return nil
@@ -62,9 +63,8 @@ func Undeclared(ahead, longest time.Duration, where string) error {
 	if longest > 0 {
 		says, after = fmt.Sprintf("has %v at most", longest), ", which may follow this one (--after)"
 	}
-	return fmt.Errorf("%w: Horizon is %v, and %s %s; declare a new one with 'unalike init "+
-		"--max-horizon %v'%s",
-		coord.ErrInvalid, ahead, where, says, ahead, after)
+	return invalid.Errorf("Horizon is %v, and %s %s; declare a new one with 'unalike init "+
+		"--max-horizon %v'%s", ahead, where, says, ahead, after)
 }
 
 // CheckDeclared refuses a longest horizon that no namespace of a driver can be declared
@@ -74,14 +74,12 @@ func CheckDeclared(maxHorizon time.Duration, rules coord.LeaseRules, why string)
 	case maxHorizon == 0:
 		return nil
 	case rules.MaxDeclared == 0:
-		return fmt.Errorf("%w: MaxHorizon is %v; here every namespace has %v, because %s; leave it out, "+
-			"or use etcd, ZooKeeper, PostgreSQL or MySQL",
-			coord.ErrInvalid, maxHorizon, rules.MaxHorizon, why)
+		return invalid.Errorf("MaxHorizon is %v; here every namespace has %v, because %s; leave it out, "+
+			"or use etcd, ZooKeeper, PostgreSQL or MySQL", maxHorizon, rules.MaxHorizon, why)
 	case maxHorizon <= rules.MaxHorizon || maxHorizon > rules.MaxDeclared ||
 		maxHorizon%time.Millisecond != 0:
-		return fmt.Errorf("%w: MaxHorizon is %v; it is more than %v, which every namespace has, at most "+
-			"%v, and in whole milliseconds",
-			coord.ErrInvalid, maxHorizon, rules.MaxHorizon, rules.MaxDeclared)
+		return invalid.Errorf("MaxHorizon is %v; it is more than %v, which every namespace has, at most "+
+			"%v, and in whole milliseconds", maxHorizon, rules.MaxHorizon, rules.MaxDeclared)
 	}
 	return nil
 }

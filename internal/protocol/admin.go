@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -26,7 +27,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	}
 	fresh := NewMeta(space)
 	if err := fresh.Check(); err != nil {
-		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
+		return invalid.Errorf("Space: %w", err)
 	}
 	return c.admin(ctx, "declare the namespace new",
 		func(ctx context.Context, s Session, refused refusals) error {
@@ -42,14 +43,13 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 					Wanted: space.Fingerprint,
 				}
 			case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
-				return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be "+
+				return invalid.Errorf("namespace %q is declared with a longest horizon of %v, and it is to be "+
 					"declared with %v; that is fixed: use the stored one, or declare another namespace, which "+
-					"can follow this one",
-					coord.ErrInvalid, c.set.Namespace, meta.Horizon(c.set.MaxHorizon),
+					"can follow this one", c.set.Namespace, meta.Horizon(c.set.MaxHorizon),
 					max(space.MaxHorizon, c.set.MaxHorizon))
 			case sv.Slots > 0:
-				return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use "+
-					"another namespace", coord.ErrInvalid)
+				return invalid.Errorf("the namespace is not new: worker IDs were granted in it; use " +
+					"another namespace")
 			}
 			meta = meta.DeclaredNew()
 			return done(c.replace(ctx, s, Change{
@@ -125,13 +125,12 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string,
 }
 
 // errNoNamespace is the error of a change to a namespace that is not there.
-var errNoNamespace = fmt.Errorf("%w: there is no such namespace; declare it with Init first",
-	coord.ErrInvalid)
+var errNoNamespace = invalid.Errorf("there is no such namespace; declare it with Init first")
 
 // Retire implements [coord.AdminCoordinator].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	if workerID < 0 || workerID > math.MaxInt32 {
-		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID,
+		return invalid.Errorf("worker ID %d; worker IDs are 0 to %d", workerID,
 			math.MaxInt32)
 	}
 	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID),

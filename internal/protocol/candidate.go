@@ -1,10 +1,10 @@
 package protocol
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // Candidate is a worker ID that nobody holds.
@@ -28,24 +28,21 @@ func (c Candidate) OpensLater(floor, openBy int64) int64 {
 func (c Candidate) Unusable(meta Meta, req coord.Request, farthest int64) error {
 	switch {
 	case c.Slot.Retired:
-		return fmt.Errorf("%w: worker ID %d was retired and its owner key is gone; retire it again",
-			coord.ErrInvalid, c.ID)
+		return invalid.Errorf("worker ID %d was retired and its owner key is gone; retire it again", c.ID)
 	case c.Slot.NotAfter > max(meta.Floor, farthest):
-		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder "+
+		return invalid.Errorf("the window of worker ID %d ends at %s, further ahead than any holder "+
 			"with a right clock can have pushed it; retire the worker ID, or set this machine's clock if "+
-			"it is behind",
-			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
+			"it is behind", c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
 	case meta.Floor == req.LastTick-1:
-		return fmt.Errorf("%w: the floor of the namespace reaches the end of the layout, at %s, so that "+
+		return invalid.Errorf("the floor of the namespace reaches the end of the layout, at %s, so that "+
 			"nothing can be granted; if a wrong clock has raised it, set that clock and lower the "+
-			"floor with Lower",
-			coord.ErrInvalid, Stamp(req.Scale.Micro(req.LastTick)))
+			"floor with Lower", Stamp(req.Scale.Micro(req.LastTick)))
 	case c.opens(meta.Floor) > req.LastTick:
-		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout "+
-			"ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
+		return invalid.Errorf("the window of worker ID %d opens after tick %d and the layout "+
+			"ends at tick %d", c.ID, c.opens(meta.Floor), req.LastTick)
 	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint: //mutant:slot-layout
-		return fmt.Errorf("%w: the slot of worker ID %d has layout %s and its namespace has %s",
-			coord.ErrInvalid, c.ID, c.Slot.Fingerprint, req.Fingerprint)
+		return invalid.Errorf("the slot of worker ID %d has layout %s and its namespace has %s", c.ID,
+			c.Slot.Fingerprint, req.Fingerprint)
 	}
 	return nil
 }

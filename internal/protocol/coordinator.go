@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/spelling"
@@ -190,7 +191,7 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 		}
 	}
 	if req.TTL < c.set.MinTTL {
-		return fmt.Errorf("%w: TTL is %v; %s needs at least %v", coord.ErrInvalid, req.TTL, c.set.Driver,
+		return invalid.Errorf("TTL is %v; %s needs at least %v", req.TTL, c.set.Driver,
 			c.set.MinTTL)
 	}
 	return lifetime.CheckHorizon(req, c.rules())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // What a call does is decided here, from what is stored and what was asked for. Nothing
@@ -46,8 +47,8 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 	case !v.Meta.There():
 		return Change{}, false, errNoNamespace
 	case worker >= meta.Capacity:
-		return Change{}, false, fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d",
-			coord.ErrInvalid, worker, meta.Capacity-1)
+		return Change{}, false, invalid.Errorf("worker ID %d; the layout has worker IDs 0 to %d", worker,
+			meta.Capacity-1)
 	case slot.Retired && v.Owned:
 		return Change{}, true, nil
 	}

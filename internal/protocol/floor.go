@@ -2,10 +2,10 @@ package protocol
 
 import (
 	"crypto/rand"
-	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // AfterLoss returns the namespace with the floor that a loss of state demands, and with the record
@@ -93,8 +93,8 @@ func (m Meta) Quarantine(until time.Time) (Meta, error) {
 	case until.Before(first):
 		return m, nil
 	case !until.Before(last):
-		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s",
-			coord.ErrInvalid, Stamp(until.UnixMicro()), Stamp(last.UnixMicro()))
+		return m, invalid.Errorf("the floor is to be raised to %s; the layout ends at %s",
+			Stamp(until.UnixMicro()), Stamp(last.UnixMicro()))
 	}
 	tick := scale.Tick(until.UnixMicro())
 	m.Floor, m.Base = max(m.Floor, tick), max(m.Base, tick)

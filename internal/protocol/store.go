@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -125,7 +126,7 @@ type Checker interface {
 
 // ErrUnrecorded is the error of a survey that may not make the namespace's record, which is gone
 // while slots of it are there.
-var ErrUnrecorded = fmt.Errorf("%w: no record of the namespace", coord.ErrInvalid)
+var ErrUnrecorded = invalid.Errorf("no record of the namespace")
 
 // Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {

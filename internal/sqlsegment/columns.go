@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/unalike-id/unalike/segment"
 )
 
 // whole is a type of whole numbers, as databases write it.
@@ -19,8 +17,7 @@ var whole = regexp.MustCompile(
 func boundOf(name string) (int64, error) {
 	m := whole.FindStringSubmatch(strings.ToLower(name))
 	if m == nil {
-		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint",
-			segment.ErrInvalidConfig, name)
+		return 0, invalid("it is of type %q; a type of whole numbers is needed, such as bigint", name)
 	}
 	bits := map[string]int{
 		"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31,

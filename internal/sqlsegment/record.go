@@ -209,8 +209,7 @@ func (s *Store) raise(ctx context.Context, f finding, by int64) (done bool, err 
 // AdvanceAll implements [segment.Advancer].
 func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 	if by < 0 {
-		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only",
-			segment.ErrInvalidConfig, by)
+		return invalid("every tag is to be raised by %d; numbers go up only", by)
 	}
 	return s.call(ctx, func(ctx context.Context) error {
 		f, err := s.find(ctx)
@@ -242,7 +241,7 @@ func (s *Store) look(ctx context.Context) error {
 		return err
 	}
 	if s.opts.RequireDurable && len(found.risks) > 0 { //mutant:segment-durable
-		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig,
+		return invalid("durable is required, and %s",
 			strings.Join(found.risks, "; "))
 	}
 	if s.same(found.base.mark, found.here) {
@@ -313,7 +312,7 @@ func (s *Store) find(ctx context.Context) (f finding, err error) {
 		switch r[0] {
 		case "here":
 			if f.here = r[1]; n == 1 { //mutant:segment-hidden
-				return f, fmt.Errorf("%w: "+s.dialect.Unfit.Says, segment.ErrInvalidConfig,
+				return f, invalid(""+s.dialect.Unfit.Says,
 					s.table.String()+", "+metaName)
 			}
 		case "now":

@@ -136,7 +136,7 @@ func wholeNumber(s string) (int64, error) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if strings.Trim(fraction, "0") != "" || err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%w: %q is no whole number", segment.ErrInvalidConfig, s)
+		return 0, invalid("%q is no whole number", s)
 	}
 	return n, nil // the largest or least number if it is out of range
 }
@@ -257,8 +257,7 @@ func (s *Store) Prune(ctx context.Context, tag string,
 		case len(rows) == 0:
 			return s.unknown(tag)
 		case rows[0][0] != day:
-			return fmt.Errorf("%w: the groups of tag %q before %s are removed already",
-				segment.ErrInvalidConfig, tag, rows[0][0])
+			return invalid("the groups of tag %q before %s are removed already", tag, rows[0][0])
 		}
 		all, err := s.transact(ctx, s.write("SELECT biz_tag FROM {table}", nil))
 		var names []string
@@ -314,8 +313,7 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 			case r.nextDamage != nil:
 				return r.nextDamage
 			case r.next > to:
-				return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only",
-					segment.ErrInvalidConfig, tag, r.next, to)
+				return invalid("tag %q is at %d already, and %d is lower; numbers go up only", tag, r.next, to)
 			case raised || r.next == to:
 				if r.own.stamp <= r.base.stamp || s.same(r.own, r.here) {
 					return nil
@@ -330,8 +328,8 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 // fits refuses what a column would clamp.
 func (s *Store) fits(what string, n, most int64) error {
 	if n > most || n < 0 {
-		return fmt.Errorf("%w: %s is %d; the column in table %v holds numbers from 0 to %d",
-			segment.ErrInvalidConfig, what, n, s.table, most)
+		return invalid("%s is %d; the column in table %v holds numbers from 0 to %d", what, n, s.table,
+			most)
 	}
 	return nil
 }

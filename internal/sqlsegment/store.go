@@ -87,13 +87,12 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := db.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return nil, invalid("%w", err)
 	}
 	o.Servers = slices.Compact(slices.Sorted(slices.Values(o.Servers)))
 	group := strings.Join(o.Servers, ",")
 	if n := len(group); n > 400 {
-		return nil, fmt.Errorf("%w: the names of the servers have %d characters together; 400 at most",
-			segment.ErrInvalidConfig, n)
+		return nil, invalid("the names of the servers have %d characters together; 400 at most", n)
 	}
 	s := &Store{
 		db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]int64{},
@@ -119,8 +118,8 @@ var tableName = regexp.MustCompile(`^(?:([\w$]{1,63})\.)?([\w$]{1,63})$`)
 func parseTable(s string) (table, error) {
 	m := tableName.FindStringSubmatch(s)
 	if m == nil {
-		return table{}, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, "+
-			"digits, _ and $, 63 at most each", segment.ErrInvalidConfig, s)
+		return table{}, invalid("the table is %q; it is a name, or schema.name, of letters, "+
+			"digits, _ and $, 63 at most each", s)
 	}
 	return table{m[1], m[2]}, nil
 }
@@ -180,8 +179,8 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context) error) err
 
 // missing is the error of a table that is not there.
 func (s *Store) missing() error {
-	return fmt.Errorf("%w: table %v, or %s beside it, is missing; have somebody run:\n%s",
-		segment.ErrInvalidConfig, s.table, metaName, s.setup())
+	return invalid("table %v, or %s beside it, is missing; have somebody run:\n%s", s.table, metaName,
+		s.setup())
 }
 
 // explain adds what to do to an error of a server.
@@ -190,16 +189,21 @@ func (s *Store) explain(err error) error {
 	case sqldb.NoTables:
 		return fmt.Errorf("%w\n%w", s.missing(), err)
 	case sqldb.Misfit:
-		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it "+
-			"with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
+		return invalid("table %v does not have the columns that it has to have; compare it "+
+			"with:\n%s;\n%w", s.table, s.schemaText(), err)
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the user may not do what is needed on table %v and on %s beside it; have "+
-			"somebody run:\n%s\n%w", segment.ErrInvalidConfig, s.table, metaName, s.setup(), err)
+		return invalid("the user may not do what is needed on table %v and on %s beside it; have "+
+			"somebody run:\n%s\n%w", s.table, metaName, s.setup(), err)
 	case sqldb.ReadOnly:
 		return fmt.Errorf("the server is read-only, as a replica is; name the one that is written to: %w",
 			err)
 	case sqldb.Refused:
-		return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return invalid("%w", err)
 	}
 	return err
+}
+
+// invalid returns an error that wraps [segment.ErrInvalidConfig].
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, fmt.Errorf(format, args...))
 }

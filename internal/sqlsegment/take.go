@@ -77,8 +77,8 @@ func (s *Store) Gapless(ctx context.Context, tag string,
 		}
 		rows, err := run(ctx, s.write(s.dialect.Nested, values{"$TAG": tag}))
 		if err == nil && (len(rows) != 1 || rows[0][0] != "f") { //mutant:sql-gapless-nested
-			err = fmt.Errorf("%w: tag %q: a number without gaps cannot be taken behind a savepoint, "+
-				"which may be rolled back alone; take it before", segment.ErrInvalidConfig, tag)
+			err = invalid("tag %q: a number without gaps cannot be taken behind a savepoint, "+
+				"which may be rolled back alone; take it before", tag)
 		}
 		return err
 	})
@@ -188,7 +188,7 @@ func (s *Store) why(ctx context.Context, tag string, r row, before floor) error 
 	defer cancel()
 	switch {
 	case r.unsafe:
-		return fmt.Errorf("%w: %s", segment.ErrInvalidConfig, s.dialect.Unsafe.Says)
+		return invalid("%s", s.dialect.Unsafe.Says)
 	case r.nextDamage != nil:
 		return r.nextDamage
 	}

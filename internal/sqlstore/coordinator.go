@@ -3,12 +3,12 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -27,7 +27,7 @@ type Database interface {
 // New returns the coordinator of a namespace. It contacts nobody.
 func New(db Database, d Dialect, namespace string, o Options) (*protocol.Coordinator, error) {
 	if err := db.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+		return nil, invalid.Errorf("%w", err)
 	}
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func New(db Database, d Dialect, namespace string, o Options) (*protocol.Coordin
 	}
 	for _, name := range o.Accept {
 		if !slices.ContainsFunc(d.Risks, func(r sqldb.Risk) bool { return r.Name == name }) {
-			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
+			return nil, invalid.Errorf("Accept has %q; known are %s", name, d.risks())
 		}
 	}
 	place := ""

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -106,11 +106,11 @@ func (s *store) read(all [][]string, sent time.Time) (*answer, error) {
 		switch r.kind {
 		case "m":
 			if r.worker == 1 { //mutant:sql-hidden
-				return nil, fmt.Errorf("%w: "+sqldb.Hidden, coord.ErrInvalid, s.prefix+"*")
+				return nil, invalid.Errorf(""+sqldb.Hidden, s.prefix+"*")
 			}
 			if a.emptied = r.ends == 0; !a.emptied && r.ends != format {
-				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d",
-					coord.ErrInvalid, s.prefix, r.ends, format)
+				return nil, invalid.Errorf("the tables %s* have format %d and this program reads format %d",
+					s.prefix, r.ends, format)
 			}
 			if a.Number, err = s.db.Number(r.record); err != nil {
 				return nil, err
@@ -155,8 +155,8 @@ func entry[R protocol.Record](r row, what string) (e protocol.Entry[R], err erro
 		Raw: append(binary.BigEndian.AppendUint64(nil, uint64(r.stamp)), r.record...),
 	}
 	if e.Record, err = protocol.Decode[R]([]byte(r.record)); err != nil {
-		return e, fmt.Errorf("%w: %s is damaged: %w; it is not overwritten: restore it from a backup, "+
-			"or use another namespace", coord.ErrInvalid, what, err)
+		return e, invalid.Errorf("%s is damaged: %w; it is not overwritten: restore it from a backup, "+
+			"or use another namespace", what, err)
 	}
 	return e, nil
 }
@@ -175,7 +175,7 @@ func (s *store) slot(r row) (protocol.Entry[protocol.Slot], error) {
 		s.prefix)
 	e, err := entry[protocol.Slot](r, what)
 	if err == nil && e.There() && e.Record.Worker != r.worker {
-		err = fmt.Errorf("%w: %s is damaged: it has the slot of worker ID %d", coord.ErrInvalid, what,
+		err = invalid.Errorf("%s is damaged: it has the slot of worker ID %d", what,
 			e.Record.Worker)
 	}
 	return e, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -36,8 +36,8 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 	case sqldb.Duplicate, sqldb.Race: // somebody else makes them at the same time
 		return nil
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have "+
-			"somebody run:\n%s;\n-- and for the user of the program:\n%s", coord.ErrInvalid, err,
+		return invalid.Errorf("the tables of unalike are not there, and cannot be made (%w); have "+
+			"somebody run:\n%s;\n-- and for the user of the program:\n%s", err,
 			strings.Join(ddl, ";\n"), s.grants())
 	}
 	return s.explain(err)
@@ -82,14 +82,14 @@ func (s *store) explain(err error) error {
 		//mutant:sql-half-made
 		return fmt.Errorf("the tables %s* are not there; retrying: %w", s.prefix, err)
 	case sqldb.Misfit:
-		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this "+
+		return invalid.Errorf("the tables %s* have other columns than those of format %d, which this "+
 			"program reads: use another prefix, or the version of the program that has made them: %w",
-			coord.ErrInvalid, s.prefix, format, err)
+			s.prefix, format, err)
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, "+
-			"and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
+		return invalid.Errorf("the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, "+
+			"and to use the sequence %stickets: %w", s.prefix, s.prefix, err)
 	case sqldb.Refused:
-		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+		return invalid.Errorf("%w", err)
 	}
 	return err
 }

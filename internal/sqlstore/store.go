@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -55,8 +55,8 @@ func (o Options) Resolve() (Options, error) {
 		o.Prefix = DefaultPrefix
 	}
 	if !prefixes.MatchString(o.Prefix) {
-		return o, fmt.Errorf("%w: Prefix is %q; it is 1 to 31 lower case letters, digits and "+
-			"underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
+		return o, invalid.Errorf("Prefix is %q; it is 1 to 31 lower case letters, digits and "+
+			"underscores, and does not begin with a digit", o.Prefix)
 	}
 	return o, nil
 }
@@ -184,8 +184,8 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	for i, id := range workers {
 		n := slices.IndexFunc(a.rows, func(r row) bool { return r.worker == id })
 		if n < 0 {
-			out[i].Err = fmt.Errorf("%w: worker ID %d of namespace %q has no row in %sslots, which was "+
-				"made with the namespace", coord.ErrInvalid, id, s.namespace, s.prefix)
+			out[i].Err = invalid.Errorf("worker ID %d of namespace %q has no row in %sslots, which was "+
+				"made with the namespace", id, s.namespace, s.prefix)
 			continue
 		}
 		out[i].Slot, out[i].Err = s.slot(a.rows[n])

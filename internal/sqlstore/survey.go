@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/invalid"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -144,9 +144,8 @@ func (s *session) make(ctx context.Context, ask protocol.Ask, before *answer,
 		return nil, false, err
 	}
 	if meta.Capacity > MaxCapacity {
-		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for "+
-			"each, and at most %d: choose a layout with fewer",
-			coord.ErrInvalid, meta.Capacity, MaxCapacity)
+		return nil, false, invalid.Errorf("the layout has %d worker IDs; this driver makes a row for "+
+			"each, and at most %d: choose a layout with fewer", meta.Capacity, MaxCapacity)
 	}
 	record, err := protocol.Encode(meta)
 	if err != nil {
@@ -231,7 +230,7 @@ func (s *store) checkRisks(a *answer) error {
 		case slices.Contains(s.accept, r.Name):
 			accepted = append(accepted, r.Says)
 		default:
-			return fmt.Errorf("%w: %s; if that is what you want, accept the risk %q", coord.ErrInvalid,
+			return invalid.Errorf("%s; if that is what you want, accept the risk %q",
 				r.Says, r.Name)
 		}
 	}

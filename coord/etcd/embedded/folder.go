@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/invalid"
 )
 
 // What a folder holds.
@@ -208,7 +209,7 @@ func (f folder) read(name string, v any) error {
 		return err
 	}
 	if err := decode(b, v); err != nil {
-		return fmt.Errorf("%w: %s is damaged: %w", coord.ErrInvalid, name, err)
+		return invalid.Errorf("%s is damaged: %w", name, err)
 	}
 	return nil
 }
