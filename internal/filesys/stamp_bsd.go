@@ -9,26 +9,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
-// StampOf returns the stamp of an open file; ok is false where the system has none.
-func StampOf(f *os.File) (s Stamp, ok bool, _ error) {
-	info, err := f.Stat()
-	if err != nil {
-		return s, false, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return s, false, nil
-	}
-	//nolint:unconvert // 32 bits on some machines
-	changed := time.Unix(int64(st.Ctimespec.Sec), int64(st.Ctimespec.Nsec))
-	//nolint:unconvert // likewise
-	return Stamp{
-		Device: uint64(st.Dev), Inode: uint64(st.Ino), Links: uint64(st.Nlink), Changed: changed,
-	}, true, nil
-}
+// changeTime returns when a file or its record was changed last.
+func changeTime(st *syscall.Stat_t) syscall.Timespec { return st.Ctimespec }
 
 // BootID returns a name of this run of the machine's system; empty: there is none.
 func BootID() string {
