@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // lookPause is the time between two looks at leases that are about to end.
@@ -29,10 +30,8 @@ func (a *app) endOf(ctx context.Context, old *namespace, s coord.Space) (follow.
 				"while; waiting until %s for their leases to end ...\n",
 				len(held.Slots), old.name, dead.until.UTC().Format(timeForm))
 		}
-		select {
-		case <-ctx.Done():
+		if !lifetime.Sleep(ctx, lookPause) {
 			return end, context.Cause(ctx)
-		case <-time.After(lookPause):
 		}
 	}
 }

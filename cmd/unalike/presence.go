@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -59,10 +60,8 @@ func (a *app) awaitPresence(ctx context.Context, p place, check func() error) er
 	}
 	a.complain("unalike: waiting for %s to accept connections, at most %v ...\n", where, a.answer)
 	for end := time.Now().Add(a.answer); ; {
-		select {
-		case <-ctx.Done():
+		if !lifetime.Sleep(ctx, dialPause) {
 			return context.Cause(ctx)
-		case <-time.After(dialPause):
 		}
 		switch {
 		case !a.refused(ctx, servers):

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -282,11 +282,13 @@ func placeOf(rawURL string) string {
 // run answers until ctx ends.
 func (s *service) run(ctx context.Context, o *serveOptions, front *front) error {
 	// they serve to the end of the drain
-	background := newTasks(context.WithoutCancel(ctx)) //mutant:serve-drain
-	defer background.end()
-	background.run(s.server.Run)
-	background.run(func(ctx context.Context) { front.reload(ctx, s.server, s.hangUp) })
-	background.run(s.tellReady)
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) //mutant:serve-drain
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { s.server.Run(background) })
+	running.Go(func() { front.reload(background, s.server, s.hangUp) })
+	running.Go(func() { s.tellReady(background) })
 	if !front.loopback() && len(s.set.Tokens) == 0 && s.set.TLS.ClientCA == "" {
 		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or "+
 			"tls.client_ca", "address", front.addr())
@@ -367,17 +369,9 @@ func (s *service) openNumbers(ctx context.Context) (server.Numbers, error) {
 func (s *service) close(ctx context.Context) {
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	closing := newTasks(tidy)
+	var closing sync.WaitGroup
 	for _, g := range s.generators {
-		closing.run(func(ctx context.Context) {
-			warnOf(s.log, g.Close(ctx), "giving a worker ID back failed")
-		})
+		closing.Go(func() { warnOf(s.log, g.Close(tidy), "giving a worker ID back failed") })
 	}
-	closing.wait()
-}
-
-// isLoopback reports whether an address can be reached from this machine alone.
-func isLoopback(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+	closing.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -135,7 +134,11 @@ func removeStale(path string) {
 	}
 }
 
-func (f *front) loopback() bool { return isLoopback(f.main.Addr()) }
+// loopback reports whether callers can reach the server from this machine alone.
+func (f *front) loopback() bool {
+	tcp, ok := f.main.Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
 
 // addr returns the URL.
 func (f *front) addr() string { return f.urlOf(f.main) }
@@ -285,23 +288,3 @@ func (t tlsFiles) read() (*tls.Config, error) {
 	c.NextProtos = []string{"h2", "http/1.1"}
 	return c, nil
 }
-
-// tasks are goroutines that end together.
-type tasks struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-}
-
-func newTasks(ctx context.Context) *tasks {
-	g := &tasks{}
-	g.ctx, g.cancel = context.WithCancel(ctx)
-	return g
-}
-
-func (g *tasks) run(f func(context.Context)) { g.all.Go(func() { f(g.ctx) }) }
-
-func (g *tasks) wait() { g.all.Wait(); g.cancel() }
-
-// end ends them and waits for that.
-func (g *tasks) end() { g.cancel(); g.all.Wait() }

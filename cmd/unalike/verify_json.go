@@ -25,13 +25,9 @@ type clashObject struct {
 
 // workerObject is a worker ID of the IDs in JSON.
 type workerObject struct {
-	WorkerID   int    `json:"worker_id"`
-	IDs        int64  `json:"ids"`
-	First      string `json:"first"` // not a time.Time, whose JSON ends with the year 9999
-	Last       string `json:"last"`
-	Duplicates int64  `json:"duplicates"`
-	OutOfOrder int64  `json:"out_of_order"`
-	Ungranted  int64  `json:"ungranted"`
+	verify.Worker
+	First string `json:"first"` // not a time.Time, whose JSON ends with the year 9999
+	Last  string `json:"last"`
 }
 
 // verifyJSON is the report for programs. No list in it is null.
@@ -52,8 +48,7 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	}
 	for _, w := range r.Workers {
 		out.Workers = append(out.Workers, workerObject{
-			WorkerID: w.WorkerID, IDs: w.IDs, First: w.First.Format(timeForm), Last: w.Last.Format(timeForm),
-			Duplicates: w.Duplicates, OutOfOrder: w.OutOfOrder, Ungranted: w.Ungranted,
+			w, w.First.Format(timeForm), w.Last.Format(timeForm),
 		})
 	}
 	for _, slot := range held.of(r) {

@@ -60,12 +60,12 @@ type Example struct {
 
 // Worker is what the IDs of one worker ID show.
 type Worker struct {
-	WorkerID    int
-	IDs         int64
-	First, Last time.Time // of the lowest and of the highest ID
-	Duplicates  int64
-	OutOfOrder  int64
-	Ungranted   int64 // IDs for which the coordinator had not granted it
+	WorkerID    int       `json:"worker_id"`
+	IDs         int64     `json:"ids"`
+	First, Last time.Time `json:"-"` // of the lowest and of the highest ID
+	Duplicates  int64     `json:"duplicates"`
+	OutOfOrder  int64     `json:"out_of_order"`
+	Ungranted   int64     `json:"ungranted"` // IDs for which the coordinator had not granted it
 }
 
 // Clash is an ID that occurs more than once.
