@@ -24,8 +24,9 @@ func ExampleHandler() {
 		fmt.Println(err)
 		return
 	}
+	var target probe.Target = g
 	answer := httptest.NewRecorder()
-	probe.Handler(g).ServeHTTP(answer, httptest.NewRequest("GET", "/ready", nil))
+	probe.Handler(target).ServeHTTP(answer, httptest.NewRequest("GET", "/ready", nil))
 	fmt.Print(answer.Code, " ", answer.Body)
 	// Output: 200 ready
 }
