@@ -4,34 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	_ "github.com/unalike-id/unalike/coord/file"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 )
 
 // A program whose start has failed says what an operator has to do.
 func ExampleNoWorkerIDError() {
-	dir, err := os.MkdirTemp("", "unalike")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "file:"+filepath.Join(dir, "ids"), coord.OpenOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	c := coordtest.NewFake(coordtest.FakeConfig{Workers: 1}).Client() // stands for any coordinator
 	defer c.Close()
-	one := core.Config{
-		Lease:        coord.LeaseConfig{WorkerIDs: coord.Range{First: 7, Count: 1}},
-		StartTimeout: 100 * time.Millisecond,
-	}
+	one := core.Config{StartTimeout: 100 * time.Millisecond}
 	g, err := core.New(ctx, c, one)
 	if err != nil {
 		fmt.Println(err)
