@@ -52,10 +52,12 @@ type Record struct {
 	Renewed int64 `json:"renewed"`
 }
 
-// has reports whether a successor can send the token to the coordinator.
-func (r *Record) has(token string) bool {
-	return r != nil && (r.Sent == token ||
-		slices.ContainsFunc(r.Pieces, func(p coord.Grant) bool { return p.Token == token }))
+// tokens adds the tokens that a successor can send to the coordinator.
+func (r *Record) tokens(all map[string]bool) {
+	all[r.Sent] = true
+	for _, p := range r.Pieces {
+		all[p.Token] = true
+	}
 }
 
 const (
@@ -76,10 +78,12 @@ type stateFile struct {
 	File
 	loaded bool
 	unfit  string // why the record that was there is not used; empty: it is, or there was none
-	// disk is the record that was saved last, and tried, if it is not nil, the record of a save
-	// that is under way or has failed. The disk has one of the two.
+	// disk is the record that was saved last, and tried the record of the save that is under way, or
+	// of the last one. Until a save succeeds, the disk may have any record that was tried since, and
+	// so any of the tokens.
 	disk   Record
 	tried  *Record
+	tokens map[string]bool
 	busy   bool // a call is under way
 	began  time.Time
 	calls  chan error // the result of the call
@@ -159,17 +163,20 @@ func (k *Keeper) record(pieces, used []coord.Grant) *Record {
 			f.marks[p.WorkerID] = max(f.marks[p.WorkerID], p.NotBefore, min(ahead, p.NotAfter))
 		}
 	}
-	for len(f.marks) > mostMarks {
-		lowest := slices.MinFunc(slices.Collect(maps.Keys(f.marks)), func(a, b int) int {
-			return cmp.Compare(f.marks[a], f.marks[b])
-		})
-		delete(f.marks, lowest)
-	}
-	return &Record{
+	r := &Record{
 		Place: k.cfg.Place, Nonce: f.nonce, Layout: req.Fingerprint, Identity: req.Identity,
 		TTL: req.TTL.Microseconds(), Pieces: pieces, Sent: f.sent, Marks: maps.Clone(f.marks),
 		Renewed: f.renewed.UnixMicro(),
 	}
+	for len(r.Marks) > mostMarks {
+		delete(r.Marks, slices.MinFunc(slices.Collect(maps.Keys(r.Marks)), func(a, b int) int {
+			return cmp.Compare(r.Marks[a], r.Marks[b])
+		}))
+	}
+	for _, p := range pieces {
+		r.Marks[p.WorkerID] = f.marks[p.WorkerID]
+	}
+	return r
 }
 
 // urgent has the record saved as soon as the disk is free.
@@ -188,6 +195,7 @@ func (f *stateFile) call(call func() error) {
 // save begins to save a record. No other call is under way.
 func (k *Keeper) save(r *Record) {
 	k.file.tried = r
+	r.tokens(k.file.tokens)
 	k.file.saveAt = time.Now().Add(MarkAhead / 3)
 	k.file.call(func() error { return k.file.Save(*r) })
 }
@@ -205,7 +213,8 @@ func (k *Keeper) saved(err error) {
 		k.explain(k.why)
 		return
 	}
-	f.disk, f.tried = *f.tried, nil
+	f.disk, f.tokens = *f.tried, map[string]bool{}
+	f.disk.tokens(f.tokens)
 	k.diskRetries.reset()
 	if failed {
 		k.log.Info("state file written again", "state_file", f.Path())
@@ -323,7 +332,7 @@ func (k *Keeper) dismiss() {
 
 // mayHave reports whether the disk may have a grant with the token.
 func (f *stateFile) mayHave(token string) bool {
-	return f != nil && (f.disk.has(token) || f.tried.has(token))
+	return f != nil && f.tokens[token]
 }
 
 // leave takes a grant, of which nothing above tick last was stamped, out of the file, and reports

@@ -49,7 +49,8 @@ func (k *Keeper) load(ctx context.Context) error {
 		return err
 	}
 	f.loaded = true
-	f.marks = map[int]int64{}
+	f.marks, f.tokens = map[int]int64{}, map[string]bool{}
+	f.disk.tokens(f.tokens)
 	if f.unfit != "" {
 		k.log.Warn("state file not used, leasing another worker ID", "state_file", f.Path(), "reason",
 			f.unfit)
@@ -57,7 +58,8 @@ func (k *Keeper) load(ctx context.Context) error {
 	}
 	r, req := f.disk, &k.cfg.Request
 	if r.Place != k.cfg.Place || r.Layout != req.Fingerprint {
-		return nil // of another namespace; there is nothing in an empty file either
+		f.disk = Record{} // it is of another namespace, or the file is new
+		return nil
 	}
 	if r.Marks != nil {
 		f.marks = maps.Clone(r.Marks)
@@ -78,11 +80,11 @@ func (k *Keeper) fitting(r *Record) []coord.Grant {
 		return nil
 	}
 	newest := r.Pieces[len(r.Pieces)-1]
-	mark := r.Marks[newest.WorkerID]
+	mark, known := r.Marks[newest.WorkerID]
 	// A mark that lies further ahead than a crash explains is that of a clock which has gone back
 	// since: another worker ID serves sooner.
 	latest := now + k.ahead() + req.Scale.TicksUp(filePatience.Microseconds())
-	if newest.NotAfter > req.LastTick || mark > latest || //mutant:mark-ahead
+	if !known || newest.NotAfter > req.LastTick || mark > latest || //mutant:mark-ahead
 		newest.WorkerID < req.Workers.First || newest.WorkerID-req.Workers.First >= req.Workers.Count {
 		return nil
 	}
