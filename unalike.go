@@ -26,6 +26,7 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file" // file: URLs
 	"github.com/unalike-id/unalike/core"
 )
@@ -93,7 +94,17 @@ func open(ctx context.Context, url string, c Config,
 	if c.Closer != nil {
 		return nil, fmt.Errorf("%w: Closer is set; only core.New and core.Start accept it", ErrInvalid)
 	}
-	o, err := coord.Open(ctx, url, coord.OpenOptions{Clock: c.Clock, Logger: c.Logger})
+	rest, file, err := driver.CutStateFile(url)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.StateFile != "" && file != "" && c.StateFile != file:
+		return nil, fmt.Errorf("%w: StateFile is %q, and the URL has state=%q; name the file in one "+
+			"place", ErrInvalid, c.StateFile, file)
+	case file != "":
+		c.StateFile = file
+	}
+	o, err := coord.Open(ctx, rest, coord.OpenOptions{Clock: c.Clock, Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -25,11 +25,8 @@ import (
 type Config struct {
 	// Coordinator is the URL for [coord.Open]. It may contain a password.
 	Coordinator string
-	// State is the absolute path of a file that keeps what the coordinator grants, so that a
-	// process that is started again goes on while the coordinator is away. It is the same as the
-	// option state in the coordinator's URL. Empty: what the URL says.
-	State string
-	// Config is the rest: layout, lease, tolerances.
+	// Config is the rest: layout, lease, tolerances, and the state file, which the option state of the
+	// coordinator's URL can name as well.
 	core.Config
 	// Store is the URL for [segment.Open]. It may contain a password.
 	Store string
@@ -54,8 +51,7 @@ type Config struct {
 //
 // Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
 // otherwise those of coord.Open and core.New. None contains a password. After an error
-// nothing is left open. Close of the generator closes the coordinator as well, unless other
-// generators of the process use it with the same state file: then the last of them does.
+// nothing is left open. Close of the generator closes the coordinator as well.
 func (c Config) Open(ctx context.Context) (*core.Generator, error) {
 	return c.open(ctx, func(o coord.Coordinator, cfg core.Config) (*core.Generator, error) {
 		return core.New(ctx, o, cfg)
@@ -84,27 +80,21 @@ func (c Config) open(ctx context.Context,
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
-	o, err := c.OpenOptions(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
+	rest, c, err := c.WithStateFile(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
 	if err != nil {
 		return nil, err
 	}
-	coordinator, release, err := openShared(ctx, c.Coordinator, o)
+	coordinator, err := coord.Open(ctx, rest, coord.OpenOptions{Clock: c.Clock, Logger: c.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
-	c.Closer = closer(release)
+	c.Closer = coordinator
 	g, err := generator(coordinator, c.Config)
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	return g, nil
 }
-
-// closer adapts a function to [io.Closer].
-type closer func() error
-
-// Close implements [io.Closer].
-func (c closer) Close() error { return c() }
 
 // explain adds to an error about settings that do not fit together where they are.
 func (c Config) explain(err error) error {

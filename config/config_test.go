@@ -31,7 +31,7 @@ var values = []struct {
 	},
 	{
 		"state", "/var/lib/orders/unalike.state", "/tmp/other",
-		func(c Config) bool { return c.State == "/var/lib/orders/unalike.state" },
+		func(c Config) bool { return c.StateFile == "/var/lib/orders/unalike.state" },
 	},
 	{
 		"layout", "twitter", "javascript",

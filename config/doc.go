@@ -59,10 +59,10 @@
 // the fields of core.Config and coord.LeaseConfig. The lease times can stand in the
 // coordinator's URL as well; there and here with different values is an error.
 //
-// With state, a program that is started again goes on while the coordinator is away, see package
-// coord/local. It is the same as the option state in the coordinator's URL, and different values
-// there and here are an error. A static coordinator has a state file of another kind, which is
-// named in its URL alone.
+// With state, a program that is started again goes on while the coordinator is away, see
+// core.Config.StateFile. It is the same as the option state in the coordinator's URL, and different
+// values there and here are an error. A static coordinator has a state file of another kind, which
+// is named in its URL alone.
 //
 // A value is its text: 7, "7" and '7' are the same. A key without a value, a key given
 // twice, an unknown key, anchors, aliases and tags are errors. Nothing is corrected: a

@@ -32,7 +32,7 @@ type setting struct {
 func (c *Config) table() []setting {
 	return []setting{
 		urlSetting(keyCoordinator, &c.Coordinator),
-		newSetting(keyState, &c.State, checked(checkState), show),
+		newSetting(keyState, &c.StateFile, checked(checkState), show),
 		newSetting("layout", &c.Layout, core.ParseLayout, show),
 		newSetting("ttl", &c.Lease.TTL, durations(false), showDuration),
 		newSetting("horizon", &c.Lease.Horizon, durations(false), showDuration),

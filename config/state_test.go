@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -21,13 +18,10 @@ import (
 
 // opened is what the driver of a test was asked to open, and how often what it made was closed.
 type opened struct {
-	fake    *coordtest.Fake
-	mu      sync.Mutex
-	urls    []string
-	states  []string
-	closed  atomic.Int64
-	fail    error
-	blocked chan struct{} // not nil: opening takes until it is closed
+	fake   *coordtest.Fake
+	mu     sync.Mutex
+	urls   []string
+	closed atomic.Int64
 }
 
 // counted counts how often it is closed.
@@ -45,9 +39,9 @@ func (c counted) Close() error {
 var tests sync.Map
 
 func init() {
-	driver.Register("test", func(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
+	driver.Register("test", func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 		o, _ := tests.Load(u.Hosts[0])
-		return o.(*opened).open(ctx, u)
+		return o.(*opened).open(u)
 	})
 }
 
@@ -60,21 +54,10 @@ func testDriver(t *testing.T) (begin string, o *opened) {
 	return "test://" + host, o
 }
 
-func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
+func (o *opened) open(u *driver.URL) (coord.Coordinator, error) {
 	o.mu.Lock()
-	o.urls, o.states = append(o.urls, u.String()), append(o.states, cmp.Or(u.State, u.Option("state")))
-	blocked, fail := o.blocked, o.fail
+	o.urls = append(o.urls, u.String())
 	o.mu.Unlock()
-	if blocked != nil {
-		select {
-		case <-blocked:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	if fail != nil {
-		return nil, fail
-	}
 	if _, err := u.Lease(); err != nil {
 		return nil, err
 	}
@@ -116,11 +99,14 @@ func TestStateDoors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
+		if !g.Health().Workers[0].StateFile {
+			t.Errorf("%s: the generator has no state file", what)
+		}
 		if err := g.Close(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if got := o.states[len(o.states)-1]; got != file {
-			t.Errorf("%s: the driver is given %q, want %q", what, got, file)
+		if err := os.Remove(file); err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if n := o.closed.Load(); n != 4 {
@@ -189,119 +175,52 @@ func TestBadState(t *testing.T) {
 		"file, for example /var/lib/orders/unalike.state")
 }
 
-// TestStateFileIsShared: generators of one process with the same coordinator and the same state
-// file share the coordinator, which the last of them closes; those of different ones cannot.
-func TestStateFileIsShared(t *testing.T) {
+// TestStateFile_OneGenerator: a state file serves one generator at a time, and the next one says
+// which process it waits for.
+func TestStateFile_OneGenerator(t *testing.T) {
 	begin, o := testDriver(t)
-	file := filepath.Join(t.TempDir(), "state")
-	cfg := Config{Coordinator: begin + "/ns", State: file}
+	cfg := Config{Coordinator: begin + "/ns"}
+	cfg.StateFile = filepath.Join(t.TempDir(), "state")
 	one, err := cfg.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := cfg.Open(t.Context())
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err = cfg.Open(short); err == nil || !strings.Contains(err.Error(), "it is in use by") {
+		t.Errorf("the second one: %v", err)
+	}
+	if err := one.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again, err := cfg.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.urls) != 1 || one.Coordinator() != two.Coordinator() {
-		t.Errorf("opened was %q", o.urls)
-	}
-	_, err = Config{Coordinator: begin + "/other", State: file}.Open(t.Context())
-	checkInvalid(t, err,
-		"is in use in this process by a generator with another coordinator's URL or other lease times; "+
-			"give each coordinator and namespace a state file of its own")
-	_, err = Config{Coordinator: begin + "/ns", State: filepath.Dir(file) +
-		"//state"}.Open(t.Context())
-	checkInvalid(t, err, "is in use in this process") // the same file by another name
-	for range 2 {
-		if err := one.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := two.Next(); err != nil || o.closed.Load() != 0 {
-		t.Errorf("the other one: %v, closed %d times", err, o.closed.Load())
-	}
-	if err := two.Close(t.Context()); err != nil || o.closed.Load() != 1 {
-		t.Errorf("%v, closed %d times", err, o.closed.Load())
-	}
-	three, err := cfg.Open(t.Context())
-	if err != nil || len(o.urls) != 2 {
-		t.Fatalf("after the last Close: %v, opened %q", err, o.urls)
-	}
-	if err := three.Close(t.Context()); err != nil || o.closed.Load() != 2 {
-		t.Errorf("%v, closed %d times", err, o.closed.Load())
+	if err := again.Close(t.Context()); err != nil || o.closed.Load() != 3 {
+		t.Errorf("%v, %d coordinators closed", err, o.closed.Load())
 	}
 }
 
-// TestStateFileOpening: of generators of one state file that start together, one that gives up,
-// first or second, leaves the others all their time; and a coordinator that could not be opened is
-// tried again.
-func TestStateFileOpening(t *testing.T) {
-	begin, o := testDriver(t)
-	cfg := Config{Coordinator: begin + "/ns", State: filepath.Join(t.TempDir(), "state")}
-	synctest.Test(t, func(t *testing.T) {
-		start := func(ctx context.Context) <-chan error {
-			ended := make(chan error, 1)
-			go func() {
-				g, err := cfg.Start(ctx)
-				if err == nil {
-					err = g.Close(t.Context())
-				}
-				ended <- err
-			}()
-			synctest.Wait()
-			return ended
-		}
-		for _, fail := range []error{errors.New("not now"), nil} {
-			o.blocked, o.fail = make(chan struct{}), fail
-			first, cancelFirst := context.WithCancel(t.Context())
-			later, cancelLater := context.WithCancel(t.Context())
-			one, two, three := start(first), start(later), start(t.Context())
-			cancelLater()
-			if err := <-two; !errors.Is(err, context.Canceled) {
-				t.Errorf("while it is being opened: %v", err)
-			}
-			cancelFirst()
-			if err := <-one; !errors.Is(err, context.Canceled) {
-				t.Errorf("the first one: %v", err)
-			}
-			synctest.Wait()
-			close(o.blocked)
-			if err := <-three; !errors.Is(err, fail) {
-				t.Errorf("the third one: %v, want %v", err, fail)
-			}
-		}
-		if o.closed.Load() != 1 || len(o.urls) != 4 {
-			t.Errorf("closed %d times, opened %q", o.closed.Load(), o.urls)
-		}
-	})
-}
-
-// TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
-func TestStateLease(t *testing.T) {
-	begin, _ := testDriver(t)
+// TestConfig_WithStateFile: the state file is that of the key, or of the URL, which is returned
+// without it.
+func TestConfig_WithStateFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state")
-	text := "coordinator: " + begin + "/ns?ttl=20s\nstate: " + file +
-		"\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"
-	cfg, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := cfg.OpenOptions(cfg.Coordinator, "here")
-	lease := coord.LeaseConfig{
-		TTL: 20 * time.Second, Horizon: 90 * time.Second,
-		RenewEvery: time.Second,
-	}
-	if want := (coord.OpenOptions{State: file, Lease: lease}); err != nil || got != want {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
-	}
-	cfg.State = ""
-	inURL, err := cfg.OpenOptions(begin+"/ns?state="+url.QueryEscape(file), "here")
-	if err != nil || inURL != got {
-		t.Errorf("with the file in the URL: %+v, %v; want %+v", inURL, err, got)
-	}
-	if got, err := cfg.OpenOptions(cfg.Coordinator, "here"); err != nil ||
-		got != (coord.OpenOptions{}) {
-		t.Errorf("without a state file: %+v, %v", got, err)
+	inKey := Config{}
+	inKey.StateFile = file
+	for _, tt := range []struct {
+		cfg             Config
+		url, rest, want string
+	}{
+		{Config{}, "etcd://h/ns?ttl=20s", "etcd://h/ns?ttl=20s", ""},
+		{Config{}, "etcd://h/ns?ttl=20s&state=" + url.QueryEscape(file), "etcd://h/ns?ttl=20s", file},
+		{inKey, "etcd://h/ns", "etcd://h/ns", file},
+		{inKey, "etcd://h/ns?state=" + url.QueryEscape(file), "etcd://h/ns", file},
+		{Config{}, "static://?state=x&worker=7", "static://?state=x&worker=7", ""},
+	} {
+		rest, cfg, err := tt.cfg.WithStateFile(tt.url, "here")
+		if err != nil || rest != tt.rest || cfg.StateFile != tt.want {
+			t.Errorf("%s: %s, %q, %v; want %s, %q", tt.url, rest, cfg.StateFile, err, tt.rest, tt.want)
+		}
 	}
 }

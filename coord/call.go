@@ -4,7 +4,7 @@ import "time"
 
 // Call is one finished call to a [Coordinator], as a generator reports it for metrics.
 type Call struct {
-	// Op is the method that was called: "acquire", "renew" or "release".
+	// Op is the method that was called: "acquire", "renew", "resume" or "release".
 	Op string
 	// WorkerID is the worker ID that the call was about; -1: an acquisition that got none.
 	WorkerID int

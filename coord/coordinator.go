@@ -70,7 +70,7 @@ type Request struct {
 	// Surviving says that the holder keeps its grant through restarts, in a state file: it
 	// goes on in the window that it has, so that a crash loop does not shut worker IDs. Only
 	// then may Until lie further ahead than the driver's own limit, up to what the namespace
-	// was declared with, see [Space]. Package local sets it.
+	// was declared with, see [Space]. Package core sets it.
 	Surviving bool
 	// OpenBy is the tick by which the window should open. It is a preference: if
 	// no worker ID can meet it, the one that opens first is granted.

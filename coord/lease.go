@@ -100,9 +100,6 @@ type LeaseRules struct {
 	// Surviving says that holders keep their grants through restarts, as [Request] has it, so
 	// that horizons up to MaxDeclared are allowed, as far as the namespace declares them.
 	Surviving bool
-	// MaxRenewEvery is the longest interval of a generator's renewals where windows are shorter
-	// than it asks for, as with a state file: RenewEvery is cut to it. 0: it is not.
-	MaxRenewEvery time.Duration
 	// Workers is how many worker IDs the coordinator has to lease, where that is fewer
 	// than the layout has; 0: as many as the layout.
 	Workers int
@@ -172,9 +169,6 @@ func (r LeaseRules) Resolve(cfg LeaseConfig) (LeaseConfig, error) {
 		return out, err
 	}
 	err = r.check(out)
-	if r.MaxRenewEvery != 0 {
-		out.RenewEvery = min(out.RenewEvery, r.MaxRenewEvery)
-	}
 	return out, err
 }
 

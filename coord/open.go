@@ -11,13 +11,6 @@ import (
 
 // OpenOptions are what a program says beside the URL. The zero value says nothing.
 type OpenOptions struct {
-	// State is the absolute path of a file that keeps what the coordinator grants, see package
-	// local, as the URL's option state names it. Empty: what the URL says.
-	State string
-	// Lease sets TTL, Horizon and RenewEvery for all generators that use the coordinator, as the
-	// URL's options ttl, horizon and renew do; there and here with different values is an error.
-	// WorkerIDs and Identity must be zero; they belong in the generator's configuration.
-	Lease LeaseConfig
 	// Clock tells the time that is compared with that of the back end, or of others. Nil: the
 	// system's. Give the same clock to the generator.
 	Clock clock.Clock

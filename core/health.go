@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
 )
 
 // Health is a snapshot of a generator. Reading one takes a lock and allocates; it
@@ -163,8 +162,9 @@ func (s *stripe) health() WorkerHealth {
 		Err:        s.able(),
 		Failing:    s.failing,
 	}
-	var long coord.Outage
-	if long, w.LastRenewal, w.StateFile = s.outage(t); w.StateFile {
+	w.LastRenewal = s.renewed
+	if long := s.keeper.Window(); long != nil && t.workerID != noWorker {
+		w.StateFile, w.LastRenewal = true, long.Renewed
 		w.MarkLeft, w.WindowLeft = w.WindowLeft, left(max(long.NotAfter, mark)+1)
 		if w.Failing == nil {
 			w.Failing = long.Failing
@@ -177,28 +177,6 @@ func (s *stripe) health() WorkerHealth {
 		w.WindowLeft, w.MarkLeft = 0, 0 // no more of it will be used
 	}
 	return w
-}
-
-// outage returns the window that lies behind that of t, if the coordinator grants windows out
-// of longer ones, and when the longer of the two was renewed last. It runs under the lock.
-func (s *stripe) outage(t *term) (long coord.Outage, renewed time.Time, ok bool) {
-	if t.workerID != noWorker && s.keeper != nil {
-		if o := s.keeper.Outage(); o != nil {
-			return *o, o.Renewed, true
-		}
-	}
-	outlasting, ok := s.g.coordinator.(coord.Outlasting)
-	if !ok || t.workerID == noWorker {
-		return long, s.renewed, false
-	}
-	long, ok = outlasting.Outage(s.grant)
-	switch {
-	case !ok:
-		return long, s.renewed, false
-	case long.Renewed.IsZero():
-		return long, t.began, true
-	}
-	return long, long.Renewed, true
 }
 
 // issued counts the IDs: those of the ticks that were left, and those of the ticks in

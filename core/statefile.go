@@ -17,12 +17,7 @@ func (s *settings) resolveStateFile(c coord.Coordinator, rules *coord.LeaseRules
 		return nil
 	}
 	_, resumes := c.(coord.Resumer)
-	_, hasFile := c.(coord.Outlasting)
-	switch {
-	case hasFile:
-		return fmt.Errorf("%w: StateFile is %q, and the coordinator has a state file too; name it in "+
-			"one place", ErrInvalidConfig, s.StateFile)
-	case !resumes:
+	if !resumes {
 		return fmt.Errorf("%w: StateFile is %q; a %T does not lease worker IDs that the next process "+
 			"could go on with (coord.Resumer); leave StateFile empty (static coordinators have a state "+
 			"file of another kind: static://?worker=7&state=FILE)", ErrInvalidConfig, s.StateFile, c)
@@ -31,7 +26,7 @@ func (s *settings) resolveStateFile(c coord.Coordinator, rules *coord.LeaseRules
 		return fmt.Errorf("%w: StateFile: %w", ErrInvalidConfig, err)
 	}
 	s.Place = cmp.Or(coord.Describe(c).Place, s.Place)
-	s.surviving = s.Place != "" && s.stateFile(0).ServesRestart()
+	s.surviving = statefile.Survives(s.Place)
 	rules.Surviving = s.surviving
 	return nil
 }

@@ -123,9 +123,6 @@ func TestStateFile_Bad(t *testing.T) {
 		"a coordinator without Resume": {
 			struct{ coord.Coordinator }{client()}, filepath.Join(dir, "state"), "StateFile is ",
 		},
-		"a coordinator with a file": {
-			&outlasting{FakeClient: client()}, filepath.Join(dir, "state"), "StateFile is ",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := core.New(t.Context(), c.c, core.Config{StateFile: c.path})

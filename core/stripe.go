@@ -174,7 +174,10 @@ func (s *stripe) prepare() {
 		s.refusal.Store(&err)
 		return
 	}
-	_, renewed, _ := s.outage(t)
+	renewed := s.renewed
+	if long := s.keeper.Window(); long != nil {
+		renewed = long.Renewed
+	}
 	e := &WindowEndedError{
 		WorkerID: t.workerID,
 		Lost:     t.state.Load()&closedBit != 0,

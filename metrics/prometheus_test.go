@@ -6,10 +6,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,38 +115,18 @@ func until(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// marked shows its windows as a coordinator with a state file does, so that there are all metrics.
-type marked struct {
-	*coordtest.FakeClient
-	renewed atomic.Int64 // microseconds since 1970; 0: not yet
-}
-
-func (m *marked) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	g, err := m.FakeClient.Renew(ctx, g, until)
-	if err == nil {
-		m.renewed.Store(time.Now().UnixMicro())
-	}
-	return g, err
-}
-
-func (m *marked) Outage(g coord.Grant) (o coord.Outage, ok bool) {
-	if at := m.renewed.Load(); at != 0 {
-		o.Renewed = time.UnixMicro(at)
-	}
-	return o, true
-}
-
 // scraped returns the address of a page with metrics of a generator, of tags, and of worker IDs.
 func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	t.Helper()
 	reg := prometheus.NewRegistry()
 	cfg := core.Config{
+		StateFile: filepath.Join(t.TempDir(), "state"), Place: "fake", // so that there are all metrics
 		Lease: coord.LeaseConfig{
 			TTL: 3 * time.Second, Horizon: 6 * time.Second,
 			RenewEvery: 500 * time.Millisecond,
 		},
 	}
-	g, err := core.New(t.Context(), &marked{FakeClient: f.Client()}, cfg)
+	g, err := core.New(t.Context(), f.Client(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

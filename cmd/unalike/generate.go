@@ -147,7 +147,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions,
 	cfg.Logger = a.newLog(level, false)
 	where, err := a.findCoordinator(&o.namespaceOptions, cfg)
 	if err == nil {
-		where, err = where.withState(cfg)
+		where, cfg, err = where.withState(cfg)
 	}
 	if err != nil {
 		return err

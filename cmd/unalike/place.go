@@ -37,10 +37,9 @@ const theDefault = "the default coordinator"
 
 // place is where a coordinator or a store is, and who says so.
 type place struct {
-	from    string            // the flag, the variable or the file that names it
-	rawURL  string            // may contain a password
-	typed   bool              // it stands on the command line
-	options coord.OpenOptions // of a coordinator, but for the logger
+	from   string // the flag, the variable or the file that names it
+	rawURL string // may contain a password
+	typed  bool   // it stands on the command line
 	// that of the default coordinator, with those of other layouts, and of the default store; empty:
 	// it is another one
 	folder string
@@ -88,9 +87,7 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 	if err := p.makeFolder(); err != nil {
 		return nil, err
 	}
-	o := p.options
-	o.Logger = log
-	c, err := coord.Open(ctx, p.rawURL, o)
+	c, err := coord.Open(ctx, p.rawURL, coord.OpenOptions{Logger: log})
 	return c, p.explain(err, drivers.Coordinators.Schemes())
 }
 
@@ -157,22 +154,22 @@ func (p place) checkThere() error {
 	return nil
 }
 
-// withState returns p with the state file of the settings, with which a generator goes on while the
-// coordinator is away, and their lease times.
-func (p place) withState(cfg config.Config) (place, error) {
+// withState returns p without the state file in its URL, and the settings with it: with the file, a
+// generator goes on while the coordinator is away.
+func (p place) withState(cfg config.Config) (place, config.Config, error) {
 	if _, err := driver.ParseURL(p.rawURL); err != nil {
-		return p, nil //nolint:nilerr // opening it says what is wrong
+		return p, cfg, nil //nolint:nilerr // opening it says what is wrong
 	}
 	var err error
-	p.options, err = cfg.OpenOptions(p.rawURL, p.from)
-	return p, err
+	p.rawURL, cfg, err = cfg.WithStateFile(p.rawURL, p.from)
+	return p, cfg, err
 }
 
 // withoutState returns p without a state file, which is for generators alone: what an operator
 // asks about is in the coordinator, and the file may be on another machine.
 func (p place) withoutState() place {
-	if u, err := driver.ParseURL(p.rawURL); err == nil && u.Scheme != "static" && u.Has("state") {
-		p.rawURL = u.Without("state").Text()
+	if rest, _, err := driver.CutStateFile(p.rawURL); err == nil {
+		p.rawURL = rest
 	}
 	return p
 }

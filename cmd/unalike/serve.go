@@ -145,8 +145,8 @@ func (a *app) checkServe(set *serveSettings) error {
 	}
 	for name, g := range set.generators {
 		url := g.Coordinator
-		if u, err := driver.ParseURL(url); err == nil && g.State != "" {
-			url = u.With("state", g.State).Text()
+		if u, err := driver.ParseURL(url); err == nil && g.StateFile != "" {
+			url = u.With("state", g.StateFile).Text()
 		}
 		if err := driver.Check(url, g.Lease); err != nil {
 			return fmt.Errorf("generator %s: coordinator: %w", name, err)

@@ -154,7 +154,7 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions,
 	}
 	where, err := a.findCoordinator(&o.namespaceOptions, cfg)
 	if err == nil {
-		where, err = where.withState(cfg)
+		where, cfg, err = where.withState(cfg)
 	}
 	if err != nil {
 		return cfg, err

@@ -8,22 +8,24 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // Check returns an error if the URL of a coordinator is wrong, or a generator cannot have the lease
 // times with it. The driver of the URL's scheme must have been imported. Check reads the files that
 // the URL names, makes none, and contacts no server. Errors wrap [coord.ErrInvalid].
 func Check(rawURL string, lease coord.LeaseConfig) error {
-	c, err := coord.Open(ended(), rawURL, coord.OpenOptions{
-		Lease: coord.LeaseConfig{
-			TTL: lease.TTL, Horizon: lease.Horizon, RenewEvery: lease.RenewEvery,
-		},
-		Logger: slog.New(slog.DiscardHandler),
-	})
+	rest, file, err := CutStateFile(rawURL)
+	if err != nil {
+		return err
+	}
+	c, err := coord.Open(ended(), rest, coord.OpenOptions{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return unlessEnded(err)
 	}
-	_, err = coord.Describe(c).Rules.Resolve(lease)
+	d := coord.Describe(c)
+	d.Rules.Surviving = file != "" && statefile.Survives(d.Place)
+	_, err = d.Rules.Resolve(lease)
 	return errors.Join(err, c.Close())
 }
 

@@ -15,9 +15,8 @@ import (
 type Opener[T any] func(ctx context.Context, u *URL) (T, error)
 
 // Register makes a driver known to [coord.Open] by its URL scheme, in small letters. Drivers call
-// it from init. If a scheme is registered twice, Open refuses that scheme and says so. A driver
-// whose coordinators can be resumed registers what package local makes of its opener, for the
-// option state. Register is safe for concurrent use.
+// it from init. If a scheme is registered twice, Open refuses that scheme and says so. Register
+// is safe for concurrent use.
 func Register(scheme string, open Opener[coord.Coordinator]) {
 	drivers.Coordinators.Register(scheme, func(ctx context.Context, rawURL string,
 		o coord.OpenOptions,

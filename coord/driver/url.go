@@ -118,11 +118,11 @@ func (u *URL) Addresses(port string) ([]string, error) {
 var leaseOptions = []string{"ttl", "horizon", "renew"}
 
 // CheckOptions returns an error that lists the known options if u has another
-// one. Known are those given and the lease times ttl, horizon and renew. A state file that
-// package local has not taken is an error as well.
+// one. Known are those given and the lease times ttl, horizon and renew.
 func (u *URL) CheckOptions(known ...string) error {
-	if u.State != "" {
-		return u.invalid("State is %q; this driver keeps no such file, leave it out", u.State)
+	if u.Has(stateOption) && !slices.Contains(known, stateOption) {
+		return u.invalid("option state is for generators (unalike.Open, unalike.Start, package " +
+			"config); with core.New, set core.Config.StateFile")
 	}
 	return u.OnlyOptions(append(slices.Clone(known), leaseOptions...)...)
 }
@@ -139,10 +139,26 @@ func (u *URL) OnlyOptions(known ...string) error {
 	return nil
 }
 
-// Lease returns the lease times that the options ttl, horizon and renew set, and the options of
-// [coord.Open].
+// stateOption is the option of a URL that names the state file of a generator.
+const stateOption = "state"
+
+// CutStateFile returns the URL of a coordinator without its option state, and the state file that
+// the option names, for core.Config.StateFile. A static coordinator has a state file of another
+// kind: its URL is returned as it is. Errors wrap [coord.ErrInvalid].
+func CutStateFile(rawURL string) (rest, file string, err error) {
+	u, err := ParseURL(rawURL)
+	if err != nil || u.Scheme == "static" || !u.Has(stateOption) {
+		return rawURL, "", err
+	}
+	if file = u.Option(stateOption); file == "" {
+		return rawURL, "", u.invalid("option state is empty; name a file, or leave the option out")
+	}
+	return u.Without(stateOption).Text(), file, nil
+}
+
+// Lease returns the lease times that the options ttl, horizon and renew set.
 func (u *URL) Lease() (coord.LeaseConfig, error) {
-	l := u.OpenOptions.Lease
+	var l coord.LeaseConfig
 	for _, t := range []struct {
 		option, field string
 		to            *time.Duration
@@ -155,8 +171,6 @@ func (u *URL) Lease() (coord.LeaseConfig, error) {
 		switch {
 		case err != nil:
 			return l, err
-		case d != 0 && *t.to != 0 && d != *t.to:
-			return l, drivers.SetTwice(coord.ErrInvalid, t.field, *t.to, d)
 		case d != 0:
 			*t.to = d
 		}

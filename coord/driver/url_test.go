@@ -275,9 +275,9 @@ func TestCheckOptions(t *testing.T) {
 	wantInvalid(t, "an unknown option", u.CheckOptions("prefix", "db"),
 		`unalike: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, `+
 			`renew, ttl`)
-	u.State = "/x"
-	wantInvalid(t, "a state file", u.CheckOptions("namespace"),
-		`unalike: invalid etcd URL: State is "/x"; this driver keeps no such file, leave it out`)
+	wantInvalid(t, "a state file", u.With("state", "/x").CheckOptions("namespace"),
+		`unalike: invalid etcd URL: option state is for generators (unalike.Open, unalike.Start, `+
+			`package config); with core.New, set core.Config.StateFile`)
 }
 
 func TestURLLease(t *testing.T) {
@@ -291,14 +291,6 @@ func TestURLLease(t *testing.T) {
 		RenewEvery: 500 * time.Millisecond,
 	}); err != nil || l != want {
 		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
-	}
-	u.OpenOptions.Lease = coord.LeaseConfig{TTL: 15 * time.Second, Horizon: 2 * time.Minute}
-	_, err = u.Lease()
-	wantInvalid(t, "other options of Open", err, "unalike: invalid: Horizon is 2m0s in the "+
-		"configuration and 1m0s in the coordinator's URL or options; set it in one place")
-	u = u.Without("horizon").Without("renew")
-	if l, err := u.Lease(); err != nil || l != u.OpenOptions.Lease {
-		t.Errorf("Lease is %+v, %v; want that of the options of Open", l, err)
 	}
 	for _, name := range []string{"ttl", "horizon", "renew"} {
 		for _, value := range []string{

@@ -10,14 +10,13 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
 func init() {
-	driver.Register(etcdclient.Scheme, local.Opener(open))
-	driver.Register(etcdclient.SchemeTLS, local.Opener(open))
+	driver.Register(etcdclient.Scheme, open)
+	driver.Register(etcdclient.SchemeTLS, open)
 }
 
 // open makes a coordinator, and a client of its own, from a URL.

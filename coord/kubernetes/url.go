@@ -11,7 +11,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/wrongserver"
@@ -27,8 +26,8 @@ const (
 )
 
 func init() {
-	driver.Register(scheme, local.Opener(open))
-	driver.Register(plain, local.Opener(open))
+	driver.Register(scheme, open)
+	driver.Register(plain, open)
 	drivers.SetPort(plain, plainPort)
 }
 

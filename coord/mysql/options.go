@@ -8,7 +8,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -16,7 +15,7 @@ import (
 
 func init() {
 	for _, name := range mysqldb.Scheme.All() {
-		driver.Register(name, local.Opener(open))
+		driver.Register(name, open)
 	}
 }
 

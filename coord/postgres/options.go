@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -17,7 +16,7 @@ import (
 
 func init() {
 	for _, name := range pgdb.Scheme.All() {
-		driver.Register(name, local.Opener(open))
+		driver.Register(name, open)
 	}
 }
 

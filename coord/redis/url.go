@@ -16,7 +16,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
@@ -55,9 +54,9 @@ func init() {
 		for _, secure := range []bool{false, true} {
 			drivers.SetPort(k.name(secure), k.port)
 			driver.Register(k.name(secure),
-				local.Opener(func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
+				func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 					return open(k, secure, u)
-				}))
+				})
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
@@ -17,7 +16,7 @@ const scheme = "zk"
 
 func init() {
 	drivers.SetPort(scheme, defaultPort)
-	driver.Register(scheme, local.Opener(open))
+	driver.Register(scheme, open)
 }
 
 // open makes a coordinator from a URL. It contacts nobody.

@@ -67,7 +67,7 @@ func run(file, state, listen string, log *slog.Logger) (err error) {
 		return err
 	}
 	if state != "" {
-		cfg.State = state
+		cfg.StateFile = state
 	}
 	cfg.Logger = log
 	cfg.OnChange = func(h core.Health) {

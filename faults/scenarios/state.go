@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/safetytest"
 )
 
@@ -29,7 +29,7 @@ const (
 	// goOnTime is how long a process with a state file may take to its first ID after the one
 	// before it was killed: until its clock has passed the mark, for which it does not wait longer
 	// if the back end was asked in vain meanwhile.
-	goOnTime = local.DefaultWindow + handoverTime
+	goOnTime = keeper.MarkAhead + handoverTime
 	// stateHorizon is the horizon of generators that bridge an outage and what happens in it, on
 	// every back end.
 	stateHorizon = 25 * time.Second

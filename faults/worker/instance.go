@@ -99,7 +99,8 @@ func (g *instance) opener(ctx context.Context) (func(context.Context) (source, e
 	c, err := g.coordinator(ctx)
 	return func(ctx context.Context) (source, error) {
 		return core.New(ctx, c, core.Config{
-			Layout: g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes,
+			StateFile: g.State,
+			Layout:    g.Layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes,
 			Lease: coord.LeaseConfig{
 				TTL: g.TTL, Horizon: g.Horizon, Identity: g.Identity,
 				WorkerIDs: coord.Range{First: g.First, Count: g.Count},

@@ -20,11 +20,9 @@ import (
 func (g *instance) coordinator(ctx context.Context) (c coord.Coordinator, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := g.URL + " " + g.State
-	if c = g.shared[key]; c == nil {
-		o := coord.OpenOptions{State: g.State, Clock: g.clock}
-		if c, err = coord.Open(ctx, g.URL, o); err == nil {
-			g.shared[key] = c
+	if c = g.shared[g.URL]; c == nil {
+		if c, err = coord.Open(ctx, g.URL, coord.OpenOptions{Clock: g.clock}); err == nil {
+			g.shared[g.URL] = c
 		}
 	}
 	return c, err

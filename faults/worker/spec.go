@@ -27,7 +27,7 @@ type Generator struct {
 	TTL, Horizon time.Duration // 0: the driver's defaults
 	Layout       core.Layout   `json:",omitzero"` // zero: the default layout
 	Lead         time.Duration
-	// State is the state file that stands before the coordinator; empty: none.
+	// State is the state file; empty: none.
 	State    string
 	Identity string
 	// StartTime is how long a start goes on before it is told why there is no worker ID, and is

@@ -10,8 +10,7 @@ import (
 
 // withoutExample are types that need none: package core alone uses what drivers tell it with them.
 var withoutExample = []string{
-	"coord Notifier", "coord Outage", "coord Outlasting", "coord Resumer", "coord Waiter",
-	"coord/local Options",
+	"coord Notifier", "coord Resumer", "coord Waiter",
 }
 
 // TestExamples: every public type has an example. An example is named for the type, as ExampleType

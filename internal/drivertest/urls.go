@@ -51,12 +51,12 @@ func Opened(t *testing.T, url string) coord.Coordinator {
 }
 
 // Place checks that a URL leads to a place, that it has no password in it, and that each of the
-// other URLs leads elsewhere. Nothing is there: a state file stands in front.
+// other URLs leads elsewhere. Nothing is there.
 func Place(t *testing.T, base string, others ...string) {
 	t.Helper()
 	place := func(u string) string {
 		t.Helper()
-		c, err := coord.Open(Within(t), u, coord.OpenOptions{State: filepath.Join(t.TempDir(), "state")})
+		c, err := coord.Open(Within(t), u, coord.OpenOptions{})
 		p := coord.Describe(Closing(t, c, err)).Place
 		if p == "" || strings.Contains(p, "secret") {
 			t.Errorf("the place of %s is %q", u, p)

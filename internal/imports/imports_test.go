@@ -19,18 +19,16 @@ var allowed = map[string][]string{
 	"coord":           {"clock", "internal/drivers"},
 	"coord/coordtest": {
 		"clock", "coord", "internal/invalid", "clock/clocktest", "internal/drivers", "coord/driver",
-		"internal/safetytest", "internal/spelling",
+		"internal/safetytest", "internal/spelling", "internal/statefile", "internal/filelock",
+		"internal/filesys",
 	},
-	"coord/driver": {"clock", "coord", "internal/invalid", "internal/drivers", "internal/spelling"},
+	"coord/driver": {
+		"clock", "coord", "internal/invalid", "internal/drivers", "internal/spelling",
+		"internal/statefile", "internal/filelock", "internal/filesys",
+	},
 	"coord/follow": {
 		"clock", "coord", "internal/invalid", "internal/drivers", "coord/driver",
-		"internal/spelling",
-	},
-	"coord/local": {
-		"clock", "coord", "internal/invalid", "internal/filesys", "internal/filelock",
-		"internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile",
-		"internal/drivers",
-		"coord/driver", "internal/spelling", "internal/remainder",
+		"internal/spelling", "internal/statefile", "internal/filelock", "internal/filesys",
 	},
 	"coord/file": {
 		"clock", "coord", "internal/invalid", "internal/filestore", "internal/statefile",
@@ -69,12 +67,13 @@ var allowed = map[string][]string{
 	},
 	"internal/protocol": {
 		"clock", "coord", "internal/invalid", "internal/lifetime", "internal/logs", "internal/drivers",
-		"coord/driver", "internal/spelling", "internal/remainder",
+		"coord/driver", "internal/spelling", "internal/remainder", "internal/statefile",
+		"internal/filelock", "internal/filesys",
 	},
 	"probe": nil,
 	"segment": {
 		"clock", "coord", "internal/invalid", "internal/logs", "internal/drivers", "coord/driver",
-		"internal/spelling",
+		"internal/spelling", "internal/statefile", "internal/filelock", "internal/filesys",
 	},
 	"segment/file": {
 		"clock", "coord", "internal/invalid", "segment", "internal/filestore", "internal/statefile",
@@ -87,17 +86,18 @@ var allowed = map[string][]string{
 	"segment/segmenttest": {
 		"clock", "coord", "internal/invalid", "internal/logs", "internal/tagcheck", "segment",
 		"internal/drivers",
-		"coord/driver", "internal/safetytest", "internal/spelling",
+		"coord/driver", "internal/safetytest", "internal/spelling", "internal/statefile",
+		"internal/filelock", "internal/filesys",
 	},
 	"coord/kubernetes": {
-		"clock", "coord", "internal/invalid", "coord/local", "internal/filesys", "internal/filelock",
-		"internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol",
+		"clock", "coord", "internal/invalid", "internal/filesys", "internal/filelock",
+		"internal/lifetime", "internal/logs", "internal/protocol",
 		"internal/statefile", "internal/drivers", "internal/tlsfiles", "coord/driver",
 		"internal/spelling", "internal/remainder", "internal/wrongserver",
 	},
 	"internal/tlsfiles": {
 		"clock", "coord", "internal/invalid", "internal/drivers", "coord/driver",
-		"internal/spelling",
+		"internal/spelling", "internal/statefile", "internal/filelock", "internal/filesys",
 	},
 }
 
@@ -128,7 +128,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 func TestConfigImports(t *testing.T) {
 	want := []string{
 		module + "clock", module + "config", module + "coord", module + "coord/driver",
-		module + "coord/local", module + "core", module + "internal/drivers",
+		module + "core", module + "internal/drivers",
 		module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime",
 		module + "internal/keeper", module + "internal/logs", module + "internal/invalid",
 		module + "internal/settings",

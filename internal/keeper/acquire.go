@@ -40,7 +40,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	g, err := k.conclude(reply)
 	if err != nil {
-		return err
+		return k.windowOver(err)
 	}
 	// If the clock stepped back far while nothing was held, going on above the last
 	// tick would mean a long wait for the clock to catch up.

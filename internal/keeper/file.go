@@ -98,7 +98,7 @@ type stateFile struct {
 	leaving   []leaving     // grants to release when the disk has them no more
 	renewed   time.Time     // Record.Renewed, by the keeper's clock
 
-	report atomic.Pointer[coord.Outage]
+	report atomic.Pointer[Window]
 }
 
 // leaving is a grant that is not used any more.
@@ -108,21 +108,27 @@ type leaving struct {
 	quiet bool
 }
 
-// Outage returns the window of the grant beyond the mark in the state file; nil: there is no worker
-// ID, or no state file. It does not block, and may be called concurrently.
-func (k *Keeper) Outage() *coord.Outage {
+// Window is the window that a keeper with a state file has, of which the gate has the part up to
+// the mark.
+type Window struct {
+	NotAfter int64     // its last tick
+	Renewed  time.Time // when the coordinator extended it, perhaps for an earlier process
+	Failing  error     // why the coordinator does not extend it; nil: it does
+}
+
+// Window returns the window; nil: there is no worker ID, or no state file. It does not block, and
+// may be called concurrently.
+func (k *Keeper) Window() *Window {
 	if k.file == nil {
 		return nil
 	}
 	return k.file.report.Load()
 }
 
-// tell updates the result of Outage.
+// tell updates the result of Window.
 func (k *Keeper) tell() {
 	if k.file != nil && k.held {
-		k.file.report.Store(&coord.Outage{
-			NotAfter: k.grant.NotAfter, Renewed: k.file.renewed, Failing: k.outage.cause,
-		})
+		k.file.report.Store(&Window{k.grant.NotAfter, k.file.renewed, k.outage.cause})
 	}
 }
 

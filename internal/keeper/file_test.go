@@ -118,6 +118,37 @@ func TestFile_OutageEnds(t *testing.T) {
 	})
 }
 
+// TestFile_SlowCoordinator: a start waits 2 s for the coordinator, or half of a shorter deadline,
+// and goes on with the window in the file if there is no answer. The grant is taken over later.
+func TestFile_SlowCoordinator(t *testing.T) {
+	type times struct{ latency, deadline, most time.Duration }
+	each(t, map[string]times{
+		"answers in time":  {1500 * time.Millisecond, time.Minute, 1600 * time.Millisecond},
+		"takes too long":   {4 * time.Second, time.Minute, 2100 * time.Millisecond},
+		"a short deadline": {4 * time.Second, 3 * time.Second, 1600 * time.Millisecond},
+	}, func(t *testing.T, c times) {
+		r := newFileRig(t, 4)
+		p, a := r.run()
+		_ = p.crash(a) // its calls fail
+		acquired := r.fake.Count(coordtest.Acquire)
+		p, _ = r.process()
+		p.line.set(func(l *line) { l.slow = func(coordtest.Op) time.Duration { return c.latency } })
+		ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
+		defer cancel()
+		if err := p.lastsIn(ctx, 0, c.most, p.Start); err != nil {
+			t.Fatal(err)
+		}
+		p.stamps(4 * time.Second)
+		within(t, 10*time.Second, "the grant is taken over", func() bool {
+			return r.record().Sent == ""
+		})
+		p.serves(time.Minute)
+		if n := r.fake.Count(coordtest.Acquire); n != acquired {
+			t.Errorf("%d calls of Acquire", n-acquired)
+		}
+	})
+}
+
 // TestFile_SlowDisk: saves of a second delay no ID. While the disk hangs, IDs end at the mark, the
 // error names the file, and renewals go on; service comes back when the disk answers.
 func TestFile_SlowDisk(t *testing.T) {
@@ -220,6 +251,24 @@ func TestFile_DoesNotFit(t *testing.T) {
 		}
 		if n := p.fake.Count(coordtest.Acquire); n == 0 {
 			t.Error("nothing was acquired")
+		}
+	})
+}
+
+// TestFile_WindowIsOver: a start in an outage that is longer than the window says why the file does
+// not help.
+func TestFile_WindowIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newFileRig(t, 4)
+		p, a := r.run()
+		r.fake.Refuse(true)
+		_ = p.crash(a) // its calls fail
+		pass(time.Hour)
+		p, _ = r.process()
+		err := p.Start(t.Context())
+		if err == nil || !errors.Is(err, coordtest.ErrUnreachable) ||
+			!strings.Contains(err.Error(), `the last window in state file "state" ended at`) {
+			t.Errorf("Start: %v", err)
 		}
 	})
 }

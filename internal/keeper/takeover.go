@@ -224,8 +224,8 @@ func (k *Keeper) declared(ctx context.Context) error {
 	if err != nil || ns.Layout == "" || horizon <= longest {
 		return err
 	}
-	return fmt.Errorf("%w: Horizon is %v, and the namespace of state file %q allows %v; declare a "+
-		"new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
+	return fmt.Errorf("%w: Horizon is %v, and the namespace of state file %q has %v at most; declare "+
+		"a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
 		coord.ErrInvalid, horizon, k.file.Path(), longest, horizon)
 }
 
@@ -255,6 +255,19 @@ func nonceOf(g coord.Grant) string {
 		return h.NamespaceNonce()
 	}
 	return ""
+}
+
+// windowOver adds to the error of an acquisition that a predecessor's window was over.
+func (k *Keeper) windowOver(err error) error {
+	if k.file == nil || k.file.inherited == nil {
+		return err
+	}
+	end := k.file.inherited[len(k.file.inherited)-1].NotAfter + 1
+	if end > k.now() {
+		return err
+	}
+	return fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is "+
+		"needed: %w", k.file.Path(), k.timeOf(end).Format("2006-01-02T15:04:05.000Z"), err)
 }
 
 // nonce returns the nonce of the namespace in which g was made; empty: it is not known.

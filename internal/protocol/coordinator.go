@@ -91,7 +91,7 @@ type Coordinator struct {
 	silence silence // of the holders
 }
 
-// Full has the methods of a [Coordinator] that generators, operators and package local use.
+// Full has the methods of a [Coordinator] that generators and operators use.
 type Full interface {
 	coord.AdminCoordinator
 	coord.Notifier

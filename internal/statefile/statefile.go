@@ -35,6 +35,11 @@ type Home struct {
 // Here returns the home of this process.
 func Here() Home { return Home{filesys.MachineID(), filesys.BootID()} }
 
+// Survives reports whether a process on this machine can go on with what its predecessor stored,
+// without asking its coordinator: the address of the namespace is known, and the system can tell
+// that it was not booted since.
+func Survives(place string) bool { return place != "" && Here().Boot != "" }
+
 // Format is a kind of content and its version. Its methods are safe for concurrent use.
 type Format struct {
 	Name    string // without spaces

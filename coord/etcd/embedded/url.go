@@ -7,12 +7,11 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/local"
 )
 
 const scheme = "embed"
 
-func init() { driver.Register(scheme, local.Opener(open)) }
+func init() { driver.Register(scheme, open) }
 
 // open makes a coordinator from a URL.
 func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
