@@ -186,11 +186,7 @@ func (k *Keeper) record(pieces, used []coord.Grant) *Record {
 }
 
 // urgent has the record saved as soon as the disk is free.
-func (f *stateFile) urgent() {
-	if f != nil {
-		f.saveAt = time.Time{}
-	}
-}
+func (f *stateFile) urgent() { f.saveAt = time.Time{} }
 
 // call makes a call in the background, whose result goes to the loop.
 func (f *stateFile) call(call func() error) {
@@ -236,7 +232,7 @@ func (k *Keeper) saved(err error) {
 func (k *Keeper) tendFile() {
 	f := k.file
 	switch {
-	case f == nil || !f.loaded:
+	case f == nil:
 	case f.busy:
 		if f.err == nil && time.Since(f.began) >= filePatience {
 			f.err = f.silent()

@@ -115,10 +115,6 @@ func New(path string, o Options) *File {
 // Path returns the path that [New] was called with. It may be called concurrently.
 func (f *File) Path() string { return f.path }
 
-// ServesRestart reports whether the system can tell that the machine was not booted since a record
-// was written. If it cannot, Load never uses a record. It may be called concurrently.
-func (f *File) ServesRestart() bool { return f.o.System.Home().Boot != "" }
-
 // Load locks the file, creates it if necessary, and decodes the content of its newest record into
 // content, a pointer. It leaves content unchanged if nothing was ever saved, and if the records
 // must not be used: then why is the reason. The next Save replaces such records, also those of

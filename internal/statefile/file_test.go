@@ -185,7 +185,8 @@ func TestFile_InUseByAnotherProcess(t *testing.T) {
 	child.Kill()
 	<-child.Done()
 	var got content
-	if why, err := f.Load(&got); f.ServesRestart() && (got.Mark != 17 || why != "" || err != nil) {
+	if why, err := f.Load(&got); statefile.Survives("here") &&
+		(got.Mark != 17 || why != "" || err != nil) {
 		t.Errorf("loaded: %+v, %q, %v", got, why, err)
 	}
 	_, err = statefile.New(m.path, statefile.Options{}).Load(&got)
@@ -323,11 +324,7 @@ func TestFile_Misfits(t *testing.T) {
 	m := newMachine(t)
 	m.home.Boot = ""
 	m.saved(1, 2)
-	f := m.file()
-	m.load(f, -1, "this system does not tell a file from its copy")
-	if f.ServesRestart() {
-		t.Error("without a boot ID, it says that it serves a restart")
-	}
+	m.load(m.file(), -1, "this system does not tell a file from its copy")
 }
 
 // TestFile_Names: a copy, and a file with a second name, are not used; a symbolic link is the file.
